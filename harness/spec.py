@@ -1,0 +1,372 @@
+"""What a run is made of: task, checkpoint, recipe, seed. Frozen values without any I/O.
+
+`run_id` is the first 16 hex digits of the SHA-256 of the canonical JSON of everything that can change a
+score. A knob that is off is `None` and left out of that JSON, so ids stay when new knobs are added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+PROTOCOL = 1
+"""Version of what a recipe means. It rises when the same recipe would give other scores."""
+
+Kind = Literal[
+    "sequence_classification",
+    "sequence_regression",
+    "token_classification",
+    "question_answering",
+    "retrieval",
+]
+Role = Literal["train", "validation", "test"]
+Attention = Literal["native", "bidirectional", "causal"]
+Pooling = Literal["mean", "first", "last"]
+Precision = Literal["fp32", "bf16", "bf16_pure"]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class Spec(BaseModel):
+    """A frozen value that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def canonical_json(value: Any) -> str:
+    """Write a value as JSON with sorted keys and no spaces, leaving out what is None."""
+    return json.dumps(
+        _without_none(value),
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
+    return value
+
+
+# --- where the data of a task lies -------------------------------------------------------------------
+
+
+class HubSource(Spec):
+    """A data set of the hub, read through `datasets`."""
+
+    path: str = Field(description="repository id, or a local folder that `datasets` can load")
+    name: str | None = Field(None, description="configuration of the repository")
+    revision: str | None = Field(None, description="commit or tag that pins the content")
+    rename: dict[str, str] = Field(default_factory=dict, description="hub column -> card column")
+
+
+class Files(Spec):
+    """Native files, relative to the data root."""
+
+    train: str
+    validation: str | None = None
+    test: str
+
+
+class TableFiles(Files):
+    """Rows in GLUE's TSV layout (no quoting), or csv, jsonl, parquet."""
+
+    format: Literal["glue_tsv", "csv", "jsonl", "parquet"]
+    columns: tuple[str, ...] | None = Field(None, description="names, for files without a header")
+    rename: dict[str, str] = Field(default_factory=dict, description="file column -> card column")
+
+
+class ConllFiles(Files):
+    """One token a line, sentences apart by blank lines, IOB2 tags."""
+
+    format: Literal["conll"]
+    token_column: int = 0
+    tag_column: int = -1
+    comment: str | None = Field(None, description="lines that begin so are no tokens")
+
+
+class SquadFiles(Files):
+    """The official SQuAD JSON, 1.1 or 2.0."""
+
+    format: Literal["squad_json"]
+
+
+class BeirFolder(Spec):
+    """A BEIR folder: corpus.jsonl, queries.jsonl, qrels/*.tsv. The roles name qrels files."""
+
+    format: Literal["beir"]
+    folder: str
+    train: str
+    validation: str | None = None
+    test: str
+
+
+class TopicFiles(Spec):
+    """Queries (`id<TAB>text`) and their judgements in TREC or MS MARCO qrels layout."""
+
+    queries: str
+    qrels: str
+
+
+class TrecFiles(Spec):
+    """An MS MARCO collection (`id<TAB>passage`) with queries and qrels a role."""
+
+    format: Literal["trec"]
+    corpus: str
+    train: TopicFiles
+    validation: TopicFiles | None = None
+    test: TopicFiles
+
+
+NativeSource = Annotated[
+    TableFiles | ConllFiles | SquadFiles | BeirFolder | TrecFiles, Field(discriminator="format")
+]
+
+
+class Data(Spec):
+    """Where the rows come from: native files where there is a data root with them, else the hub."""
+
+    hub: HubSource | None = None
+    native: NativeSource | None = None
+
+    @model_validator(mode="after")
+    def _has_a_source(self) -> Data:
+        if self.hub is None and self.native is None:
+            raise ValueError("needs `hub` or `native`")
+        return self
+
+
+class HoldOut(Spec):
+    """A validation split taken out of train; its seed is the task's, never the run's."""
+
+    of: Literal["train"] = "train"
+    fraction: float = Field(gt=0, lt=1)
+    seed: int = 42
+
+
+class Limit(Spec):
+    """At most so many examples a role (queries, for retrieval), a seeded sample in file order."""
+
+    train: int | None = Field(None, gt=0)
+    validation: int | None = Field(None, gt=0)
+    test: int | None = Field(None, gt=0)
+    seed: int = 42
+
+
+class Splits(Spec):
+    """Which part of the source plays which role. Strings name splits of the hub's data set."""
+
+    train: str = "train"
+    validation: str | HoldOut = HoldOut(fraction=0.05)
+    test: str = "test"
+    limit: Limit | None = None
+
+
+# --- tasks -------------------------------------------------------------------------------------------
+
+
+class TaskCommon(Spec):
+    """What every task card has."""
+
+    name: Name
+    description: str = ""
+    data: Data
+    splits: Splits = Splits()
+    metrics: tuple[str, ...] = Field(min_length=1, description="the first one chooses the rate")
+    max_length: int | None = Field(
+        None, gt=0, description="tokens of an input; None: the checkpoint's own limit"
+    )
+    licence: str | None = None
+    citation: str | None = None
+    notes: str | None = None
+
+    not_identity: ClassVar[frozenset[str]] = frozenset(
+        {"description", "licence", "citation", "notes", "metrics"}
+    )
+
+    @cached_property
+    def identity(self) -> str:
+        """Canonical JSON of what can change a prediction: metrics and prose are left out."""
+        return canonical_json(self.model_dump(mode="json", exclude=set(self.not_identity)))
+
+    @property
+    def main_metric(self) -> str:
+        """The metric that chooses the rate and fills the table."""
+        return self.metrics[0]
+
+
+Text = str | Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
+"""A template such as `"Premise: {premise}"`, or one or two column names (two: a sentence pair)."""
+
+
+class SequenceClassification(TaskCommon):
+    """One class out of several for a text or a pair of texts."""
+
+    kind: Literal["sequence_classification"]
+    text: Text
+    label: str = "label"
+    labels: tuple[str, ...] = Field(min_length=2, description="names; their order is the law")
+
+
+class SequenceRegression(TaskCommon):
+    """One number for a text or a pair of texts."""
+
+    kind: Literal["sequence_regression"]
+    text: Text
+    label: str = "label"
+
+
+class TokenClassification(TaskCommon):
+    """An entity tag for every word, IOB2."""
+
+    kind: Literal["token_classification"]
+    words: str = "tokens"
+    tags: str = "tags"
+    labels: tuple[str, ...] = Field(min_length=1, description="entity types, without B- and I-")
+    overlap: int = Field(16, ge=0, description="words shared by windows of a long sentence")
+
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        """O, then B- and I- of every entity type: the classes of the head, in order."""
+        return ("O", *(f"{prefix}-{label}" for label in self.labels for prefix in "BI"))
+
+
+class QuestionAnswering(TaskCommon):
+    """The span of a context that answers a question, or nothing."""
+
+    kind: Literal["question_answering"]
+    unanswerable: bool = Field(False, description="some questions have no answer in their context")
+    stride: int = Field(128, gt=0, description="tokens shared by neighbouring windows of a context")
+    best: int = Field(20, gt=0, description="n-best spans considered a window")
+    max_answer_tokens: int = Field(30, gt=0)
+
+
+class Retrieval(TaskCommon):
+    """Ranking the documents of a corpus for a query by the cosine of their embeddings."""
+
+    kind: Literal["retrieval"]
+    query: str = "{text}"
+    document: str = "{title} {text}"
+    query_max_length: int | None = Field(None, gt=0)
+    corpus: Literal["full", "judged"] = Field(
+        "full", description="rank all documents, or only those judged for some query of the split"
+    )
+    min_relevance: int = Field(1, ge=1, description="grade from which a document trains as positive")
+    depth: int = Field(100, gt=0, description="documents kept a query")
+
+
+Task = Annotated[
+    SequenceClassification
+    | SequenceRegression
+    | TokenClassification
+    | QuestionAnswering
+    | Retrieval,
+    Field(discriminator="kind"),
+]
+
+
+# --- checkpoint, recipe, run -------------------------------------------------------------------------
+
+
+class Checkpoint(Spec):
+    """Pretrained weights with config and tokenizer, known by the fingerprint of their content."""
+
+    name: str
+    path: str = Field(description="local folder")
+    fingerprint: str = Field(description="of weights, config and tokenizer, never of the path")
+    attention: Attention = "native"
+    pooling: Pooling = "mean"
+    columns: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="what is known of it, for tables: size, objective, steps"
+    )
+    parameters: int | None = Field(None, description="count in the weight files")
+
+    @cached_property
+    def identity(self) -> str:
+        """Canonical JSON of what can change a score; name, path and columns are left out."""
+        return canonical_json(self.model_dump(include={"fingerprint", "attention", "pooling"}))
+
+
+class Recipe(Spec):
+    """Every number of a fine-tuning that can change a score."""
+
+    learning_rate: float = Field(gt=0)
+    max_steps: int = Field(1000, gt=0)
+    max_epochs: float | None = Field(None, gt=0, description="whichever ends first; None: no limit")
+    batch_size: int = Field(32, gt=0)
+    schedule: Literal["linear", "cosine", "constant", "wsd"] = "linear"
+    warmup_ratio: float = Field(0.1, ge=0, lt=1)
+    decay_ratio: float | None = Field(
+        None, gt=0, le=1, description="last part of a wsd schedule; wsd only, where it is needed"
+    )
+    weight_decay: float = Field(0.1, ge=0)
+    decay_norms_and_biases: bool = False
+    adam_betas: tuple[float, float] = (0.9, 0.95)
+    adam_eps: float = Field(1e-5, gt=0)
+    max_grad_norm: float | None = Field(1.0, gt=0, description="None: no clipping")
+    precision: Precision = "fp32"
+    batching: Literal["bucketed", "padded"] = Field(
+        "bucketed",
+        description="bucketed: like lengths together, within a window of shuffled batches",
+    )
+    bucket_batches: int = Field(50, gt=0, description="batches a shuffle window, when bucketed")
+    micro_batch_tokens: int | None = Field(
+        None, gt=0, description="padded tokens a forward pass; None: the whole batch at once"
+    )
+    dropout: float | None = Field(None, ge=0, lt=1, description="None: the checkpoint's own")
+    temperature: float | None = Field(None, gt=0, description="retrieval only; None: 0.05")
+
+    @field_validator("adam_betas")
+    @classmethod
+    def _betas_below_one(cls, betas: tuple[float, float]) -> tuple[float, float]:
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError("each of the two must be at least 0 and below 1")
+        return betas
+
+    @model_validator(mode="after")
+    def _decay_belongs_to_wsd(self) -> Recipe:
+        if (self.decay_ratio is not None) != (self.schedule == "wsd"):
+            raise ValueError("`decay_ratio` is given with `schedule: wsd`, and only there")
+        if self.decay_ratio is not None and self.decay_ratio + self.warmup_ratio > 1:
+            raise ValueError("`warmup_ratio` and `decay_ratio` add up to more than 1")
+        return self
+
+    @cached_property
+    def identity(self) -> str:
+        """Canonical JSON of the recipe; knobs that are off are left out."""
+        return canonical_json(self.model_dump(mode="json"))
+
+    def total_steps(self, examples: int) -> int:
+        """Count the optimiser steps on a training split of that many examples."""
+        if self.max_epochs is None:
+            return self.max_steps
+        steps_per_epoch = math.ceil(examples / self.batch_size)
+        return max(1, min(self.max_steps, math.ceil(self.max_epochs * steps_per_epoch)))
+
+
+class Run(Spec):
+    """One fine-tuning: a task, a checkpoint, a recipe and a seed."""
+
+    task: Task
+    checkpoint: Checkpoint
+    recipe: Recipe
+    seed: int = Field(ge=0)
+
+    @cached_property
+    def run_id(self) -> str:
+        """First 16 hex digits of the SHA-256 of the canonical JSON of the run's identity."""
+        text = (
+            f'{{"checkpoint":{self.checkpoint.identity},"protocol":{PROTOCOL},'
+            f'"recipe":{self.recipe.identity},"seed":{self.seed},"task":{self.task.identity}}}'
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
