@@ -1,0 +1,5 @@
+"""Scores of a run from its stored predictions; definitions in docs/metrics.md."""
+
+from harness.metrics.scoring import check_metrics, is_collapsed, score
+
+__all__ = ["check_metrics", "is_collapsed", "score"]

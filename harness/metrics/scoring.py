@@ -1,0 +1,131 @@
+"""From a task and its predictions to scores, for every kind of task: the table of kinds.
+
+Scores are fractions of 1, finite or absent: a metric without a defined value has no entry.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from harness.errors import SpecError
+from harness.metrics import answers, classification, ranking, regression, tagging
+from harness.spec import Task
+
+Parts = Mapping[str, pd.DataFrame]
+Scores = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class KindMetrics:
+    """What a kind of task has: names of metrics, and functions of a task and its splits' frames.
+
+    The first argument of each is the kind's own class of task.
+    """
+
+    names: Callable[[Any], tuple[str, ...]]
+    score: Callable[[Any, Parts], Scores]
+    is_collapsed: Callable[[Any, Parts], bool]
+    fault: Callable[[Any, str], str | None]
+
+
+def check_metrics(task: Task) -> None:
+    """Check that the task's kind has all metrics of its card.
+
+    Raises:
+        SpecError: it does not have them; a line for each that it lacks.
+    """
+    fault = KINDS[task.kind].fault
+    found = [(place, name, fault(task, name)) for place, name in enumerate(task.metrics)]
+    lines = [
+        f"task {task.name}: metrics.{place}: {name!r}: {text}"
+        for place, name, text in found
+        if text
+    ]
+    if lines:
+        raise SpecError("\n".join(lines))
+
+
+def score(task: Task, predictions: pd.DataFrame) -> Scores:
+    """Score every split of a predictions frame: {split: {metric: value}}.
+
+    All standard metrics of the kind and those of the card are computed. A threshold for leaving
+    questions unanswered is chosen on validation.
+
+    Raises:
+        RunError: a number that predictions were made from is not finite, or a ranking has
+        duplicates.
+    """
+    return KINDS[task.kind].score(task, _parts(predictions))
+
+
+def is_collapsed(task: Task, predictions: pd.DataFrame) -> bool:
+    """Say whether a run learnt nothing: its test predictions, two or more, are all the same."""
+    parts = _parts(predictions)
+    if len(parts.get("test", ())) < 2:
+        return False
+    return KINDS[task.kind].is_collapsed(task, parts)
+
+
+def _parts(predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {
+        str(split): part for split, part in predictions.groupby("split", sort=False, observed=True)
+    }
+
+
+def _split_by_split(score: Callable[[Any, pd.DataFrame], dict[str, float]]) -> Any:
+    return lambda task, parts: {split: score(task, frame) for split, frame in parts.items()}
+
+
+def _on_test(is_collapsed: Callable[[pd.DataFrame], bool]) -> Any:
+    return lambda task, parts: is_collapsed(parts["test"])
+
+
+def _fault_of_unknown(names: Callable[[Any], tuple[str, ...]]) -> Callable[[Any, str], str | None]:
+    def fault(task: Task, name: str) -> str | None:
+        known = names(task)
+        if name in known:
+            return None
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return f"this task has no such metric{hint} (it has {', '.join(known)})"
+
+    return fault
+
+
+KINDS: dict[str, KindMetrics] = {
+    "sequence_classification": KindMetrics(
+        classification.names,
+        _split_by_split(classification.score),
+        _on_test(classification.is_collapsed),
+        _fault_of_unknown(classification.names),
+    ),
+    "sequence_regression": KindMetrics(
+        regression.names,
+        _split_by_split(regression.score),
+        _on_test(regression.is_collapsed),
+        _fault_of_unknown(regression.names),
+    ),
+    "token_classification": KindMetrics(
+        tagging.names,
+        _split_by_split(tagging.score),
+        _on_test(tagging.is_collapsed),
+        _fault_of_unknown(tagging.names),
+    ),
+    "question_answering": KindMetrics(
+        answers.names,
+        answers.score,
+        answers.is_collapsed,
+        _fault_of_unknown(answers.names),
+    ),
+    "retrieval": KindMetrics(
+        ranking.names,
+        _split_by_split(ranking.score),
+        _on_test(ranking.is_collapsed),
+        ranking.fault,
+    ),
+}
