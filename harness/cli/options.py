@@ -1,0 +1,72 @@
+"""The options that several commands share, each with its help text in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Checkpoints = Annotated[
+    list[str],
+    typer.Option(
+        "--checkpoints",
+        "-c",
+        help="A folder of checkpoints, one of them, or a hub id `org/name@revision`. Repeatable.",
+    ),
+]
+GridFile = Annotated[
+    str,
+    typer.Option("--grid", "-g", help="A grid file, or the name of a shipped grid (lr_seed.yaml)."),
+]
+Tasks = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tasks",
+        help="A folder of task cards of your own; they win over shipped ones. Repeatable.",
+    ),
+]
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-root", help="Where native data files lie. Without it data come from the hub."
+    ),
+]
+StudyFolder = Annotated[
+    Path | None,
+    typer.Option("--study", help="Where the study is kept. Default: results/<name of the grid>."),
+]
+Study = Annotated[Path, typer.Argument(help="The study's folder, such as results/demo.")]
+Attention = Annotated[
+    str | None,
+    typer.Option(help="native, bidirectional or causal, for every checkpoint. Default: native."),
+]
+Pooling = Annotated[
+    str | None,
+    typer.Option(
+        help="mean, first or last, for every checkpoint. Default: last if causal, else mean."
+    ),
+]
+RetryFailed = Annotated[
+    bool,
+    typer.Option("--retry-failed", help="Run failed runs again; without it they stay as they are."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Runs at a time. Default: one a core (or GPU slot) that is free for it."
+    ),
+]
+ThreadsPerRun = Annotated[
+    str, typer.Option(help="Threads of a run on the CPU; auto: one for small checkpoints.")
+]
+GpusPerRun = Annotated[
+    float | None,
+    typer.Option(min=0, help="GPUs of a run, fractions allowed: 0.25 puts four runs on a card."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="A Ray cluster (auto, ray://host:10001), or local: a plain loop without Ray."
+    ),
+]

@@ -1,0 +1,83 @@
+"""Progress of runs with the time left: a bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+LOG_SECONDS = 30.0
+
+
+class RunProgress:
+    """Counts records as they come; failures are said at once, by name."""
+
+    def __init__(self, console: Console, bar: Progress) -> None:
+        self._console = console
+        self._bar = bar
+        self._task = bar.add_task("checking", total=None)
+        self._states: Counter[str] = Counter()
+        self._total = 0
+        self._began = self._logged = time.monotonic()
+
+    def say(self, what: str) -> None:
+        """Replace the words before the bar."""
+        self._bar.update(self._task, description=escape(what))
+
+    def start(self, total: int) -> None:
+        """Begin counting towards that many runs."""
+        self._total = total
+        self._began = self._logged = time.monotonic()
+        self._bar.update(self._task, description="starting workers", total=total, completed=0)
+
+    def advance(self, record: Mapping[str, Any]) -> None:
+        """Count one record."""
+        self._states[record["status"]] += 1
+        done = sum(self._states.values())
+        name = f"{record['checkpoint']} on {record['task']}"
+        if record["status"] != "ok":
+            self._console.print(
+                f"[yellow]{record['status']}[/] {escape(name)}: {escape(_fault(record))}"
+            )
+        self._bar.update(self._task, description=escape(name), completed=done)
+        if not self._console.is_terminal and time.monotonic() - self._logged > LOG_SECONDS:
+            self._logged = time.monotonic()
+            left = (self._logged - self._began) / done * (self._total - done)
+            self._console.print(f"{done} of {self._total} runs, about {left:.0f} s left")
+
+
+def _fault(record: Mapping[str, Any]) -> str:
+    error = record.get("error") or {}
+    first_line = str(error.get("message", "")).partition("\n")[0]
+    return (
+        f"learning rate {record['recipe']['learning_rate']:g}, seed {record['seed']}: "
+        f"{error.get('type', '')}: {first_line} (run {record['run_id']})"
+    )
+
+
+@contextmanager
+def run_progress(console: Console) -> Iterator[RunProgress]:
+    """Show a bar while runs go on."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=console,
+        disable=not console.is_terminal,
+    ) as bar:
+        yield RunProgress(console, bar)

@@ -1,0 +1,337 @@
+"""The commands that plan, execute and read a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from harness.cli import options
+from harness.cli.progress import run_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.grid import FrozenGrid
+    from harness.launch.outcome import Outcome
+    from harness.launch.plan import Plan
+    from harness.launch.run import Place
+    from harness.launch.slots import Slots
+    from harness.results import Study
+    from harness.spec import Task
+
+SOME_FAILED = 1
+PIPED_WIDTH = 160
+INTERRUPTED = 130
+console = Console(stderr=True)
+"""What goes on; results alone go to standard output."""
+
+
+def plan(
+    checkpoints: options.Checkpoints,
+    grid: options.GridFile,
+    study: options.StudyFolder = None,
+    tasks: options.Tasks = None,
+    data_root: options.DataRoot = None,
+    attention: options.Attention = None,
+    pooling: options.Pooling = None,
+    retry_failed: options.RetryFailed = False,
+    workers: options.Workers = None,
+    threads_per_run: options.ThreadsPerRun = "auto",
+    gpus_per_run: options.GpusPerRun = None,
+    address: options.Address = None,
+) -> None:
+    """Show which runs a grid means and what they cost; check all data; start nothing."""
+    from harness.launch.run import plan as plan_study
+
+    frozen = load(grid, checkpoints, tasks, attention, pooling)
+    place = make_place(data_root, workers, threads_per_run, gpus_per_run, address)
+    with console.status("reading data") as status:
+        made, slots, sizes = plan_study(
+            frozen,
+            study or default_study(frozen),
+            place,
+            retry_failed=retry_failed,
+            on_task=lambda task: status.update(f"reading data of {task.name}"),
+        )
+    out = Console()
+    out.print(f"[bold]{frozen.name}[/]: {made.total:,} runs")
+    out.print(
+        f"  {len(frozen.checkpoints)} checkpoints x {len(frozen.tasks)} tasks x "
+        f"{_points(frozen)} points x {len(frozen.seeds)} seeds"
+    )
+    for task in frozen.tasks:
+        size = sizes[task.name]
+        out.print(
+            f"  {task.name}: {size.train_examples:,} train, {size.validation_examples:,} "
+            f"validation, {size.test_examples:,} test, about {size.mean_tokens:.0f} tokens each"
+        )
+    for skipped in frozen.skipped:
+        out.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
+    show_plan(made, slots, out)
+
+
+def run(
+    checkpoints: options.Checkpoints,
+    grid: options.GridFile,
+    study: options.StudyFolder = None,
+    tasks: options.Tasks = None,
+    data_root: options.DataRoot = None,
+    attention: options.Attention = None,
+    pooling: options.Pooling = None,
+    retry_failed: options.RetryFailed = False,
+    workers: options.Workers = None,
+    threads_per_run: options.ThreadsPerRun = "auto",
+    gpus_per_run: options.GpusPerRun = None,
+    address: options.Address = None,
+) -> None:
+    """Run what a grid means and the study lacks; after a stop, the same command goes on."""
+    frozen = load(grid, checkpoints, tasks, attention, pooling)
+    place = make_place(data_root, workers, threads_per_run, gpus_per_run, address)
+    execute(frozen, study or default_study(frozen), place, retry_failed=retry_failed)
+
+
+def status(study: options.Study) -> None:
+    """Count what is done, failed and left, and say how long the rest may take."""
+    from harness.report.status import count_status
+
+    now = count_status(study)
+    out = Console()
+    out.print(f"[bold]{escape(str(study))}[/]: {now.planned:,} runs planned")
+    for word, count in now.counts.items():
+        out.print(f"  {word:<9}{count:>8,}")
+    if now.last_record is not None:
+        out.print(f"last record: {now.last_record:%Y-%m-%d %H:%M:%S} UTC")
+    if now.seconds_left and now.runs_per_hour:
+        left = duration(now.seconds_left)
+        out.print(f"about {left} left at the latest pace, {now.runs_per_hour:,.0f} runs an hour")
+    for line in now.faults:
+        out.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def table(
+    study: options.Study,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="task: the rate of each cell chosen on validation; learning_rate: every rate."
+        ),
+    ] = "task",
+    metric: Annotated[
+        str | None, typer.Option(help="Default: the first metric of each card.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="test or validation.")] = "test",
+    learning_rate: Annotated[
+        float | None, typer.Option(help="One rate for all cells, instead of choosing.")
+    ] = None,
+    allow_incomplete: Annotated[
+        bool,
+        typer.Option("--allow-incomplete", help="Let rates with failed or missing runs be chosen."),
+    ] = False,
+    form: Annotated[
+        str, typer.Option("--format", help="terminal, md, latex, csv, or parquet (with --output).")
+    ] = "terminal",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file.")
+    ] = None,
+) -> None:
+    """Show test means with 95 % intervals: a row a checkpoint, a column a task."""
+    from harness.errors import InputError
+    from harness.results import load_study
+
+    if by not in {"task", "learning_rate"}:
+        raise InputError(f"--by {by}: must be task or learning_rate")
+    if by == "learning_rate" and (learning_rate is not None or allow_incomplete):
+        raise InputError("--by learning_rate shows every rate: nothing is chosen")
+    loaded = load_study(study)
+    if by == "learning_rate":
+        frame = loaded.rates(metric=metric, split=split)
+    else:
+        frame = loaded.table(
+            metric=metric,
+            split=split,
+            allow_incomplete=allow_incomplete,
+            **({} if learning_rate is None else {"select": learning_rate}),
+        )
+    show_table(loaded, frame, form, output)
+
+
+# --- what `run` and `demo` share ----------------------------------------------------------------
+
+
+def load(
+    grid: str,
+    checkpoints: list[str],
+    tasks: list[Path] | None,
+    attention: str | None,
+    pooling: str | None,
+) -> FrozenGrid:
+    """Resolve a grid, its checkpoints and cards; hashing large weights is what may take a while."""
+    from typing import get_args
+
+    from harness.errors import InputError
+    from harness.grid import load_grid
+    from harness.spec import Attention, Pooling
+
+    for option, value, allowed in (
+        ("--attention", attention, get_args(Attention)),
+        ("--pooling", pooling, get_args(Pooling)),
+    ):
+        if value is not None and value not in allowed:
+            raise InputError(f"{option} {value}: must be one of {', '.join(allowed)}")
+    with console.status("reading checkpoints"):
+        return load_grid(
+            grid,
+            checkpoints,
+            tasks=tasks or [],
+            attention=attention,  # type: ignore[arg-type]
+            pooling=pooling,  # type: ignore[arg-type]
+        )
+
+
+def make_place(
+    data_root: Path | None,
+    workers: int | None,
+    threads_per_run: str,
+    gpus_per_run: float | None,
+    address: str | None,
+) -> Place:
+    """Check the options that say where runs execute."""
+    from harness.errors import InputError
+    from harness.launch.run import Place
+
+    if threads_per_run != "auto" and not threads_per_run.isdecimal():
+        raise InputError(f"--threads-per-run {threads_per_run}: must be a whole number or auto")
+    if data_root is not None and not data_root.is_dir():
+        raise InputError(f"--data-root {data_root}: no such folder")
+    return Place(
+        data_root=data_root,
+        address=address,
+        workers=workers,
+        threads_per_run="auto" if threads_per_run == "auto" else int(threads_per_run),
+        gpus_per_run=gpus_per_run,
+    )
+
+
+def default_study(grid: FrozenGrid) -> Path:
+    """Keep a study under results/ by the name of its grid."""
+    return Path("results") / grid.name
+
+
+def execute(grid: FrozenGrid, study: Path, place: Place, *, retry_failed: bool = False) -> None:
+    """Run with progress; exit with 1 where runs failed or diverged, with 130 after Ctrl-C."""
+    from harness.launch.run import run as run_study
+
+    for skipped in grid.skipped:
+        console.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
+    with run_progress(console) as progress:
+
+        def on_task(task: Task) -> None:
+            progress.say(f"reading data of {task.name}")
+
+        def on_plan(made: Plan, slots: Slots) -> None:
+            show_plan(made, slots, console)
+            progress.start(made.to_run)
+
+        outcome = run_study(
+            grid,
+            study,
+            place,
+            retry_failed=retry_failed,
+            on_task=on_task,
+            on_plan=on_plan,
+            on_record=progress.advance,
+            on_interrupt=lambda: console.print(
+                "stopping; runs in flight end first (Ctrl-C again: at once)"
+            ),
+        )
+    _conclude(study, outcome)
+
+
+def show_plan(plan: Plan, slots: Slots, out: Console) -> None:
+    """Say in a few lines what is done, what would run, and what it costs."""
+    out.print(f"{plan.done:,} done, {plan.failed:,} failed, {plan.to_run:,} to run")
+    if plan.cost is None or not plan.to_run:
+        return
+    place = f"{slots.workers} at a time, {slots.threads} threads each"
+    if slots.gpus_per_run:
+        place += f", {slots.gpus_per_run:g} GPUs each"
+    tokens = plan.cost.train_tokens + plan.cost.evaluation_tokens
+    parts = [
+        f"{tokens / 1e6:,.1f} M tokens",
+        f"{plan.cost.disk_bytes / 1e6:,.1f} MB of predictions",
+    ]
+    if plan.cost.hours is not None:
+        parts.insert(1, f"roughly {duration(plan.cost.hours * 3600)}")
+    out.print(f"{', '.join(parts)} ({place})")
+
+
+def show_table(
+    study: Study, frame: pd.DataFrame, form: str = "terminal", output: Path | None = None
+) -> None:
+    """Print a table of a study, or write it to a file."""
+    from harness import report
+    from harness.errors import InputError
+
+    if form == "parquet":
+        if output is None:
+            raise InputError("--format parquet needs --output FILE")
+        report.write_parquet(frame, output)
+        return
+    if form == "terminal" and output is None:
+        # Piped, rich would assume 80 columns and fold the cells.
+        out = Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
+        out.print(report.to_terminal(report.lay_out(study, frame)))
+        return
+    writers = {
+        "md": lambda: report.to_markdown(report.lay_out(study, frame)),
+        "latex": lambda: report.to_latex(report.lay_out(study, frame)),
+        "csv": lambda: report.to_csv(frame),
+    }
+    if form not in writers:
+        raise InputError(f"--format {form}: must be terminal, md, latex, csv or parquet")
+    text = writers[form]()
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as people say them."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:,.1f} h"
+
+
+def _conclude(study: Path, outcome: Outcome) -> None:
+    console.print(
+        f"{outcome.ok:,} ok, {outcome.diverged:,} diverged, {outcome.failed:,} failed, "
+        f"{outcome.left:,} left"
+    )
+    if outcome.interrupted:
+        console.print("interrupted; the same command runs the rest")
+        raise typer.Exit(INTERRUPTED)
+    console.print(f"harness table {escape(str(study))}")
+    if _not_ok(study):
+        console.print(
+            f"some runs are not ok: `harness status {escape(str(study))}` says which and why"
+        )
+        raise typer.Exit(SOME_FAILED)
+
+
+def _not_ok(study: Path) -> bool:
+    """Say whether any planned run of the study, of this call or an earlier one, is not ok."""
+    from harness.results import load_study
+
+    return not load_study(study).missing.empty
+
+
+def _points(grid: FrozenGrid) -> str:
+    counts = sorted({len(recipes) for recipes in grid.recipes.values()})
+    return " or ".join(map(str, counts))

@@ -1,0 +1,124 @@
+"""The fingerprint of a checkpoint: its weights, config and tokenizer, never its path or time.
+
+Hashing gigabytes takes minutes, so the hash of a file is remembered in the cache folder under its
+resolved path, size and time of change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from harness.errors import CheckpointError
+
+VOLATILE = frozenset(
+    {
+        "_name_or_path",
+        "name_or_path",
+        "_commit_hash",
+        "_attn_implementation_autoset",
+        "transformers_version",
+        "is_local",
+        "local_files_only",
+    }
+)
+"""Keys of config.json and tokenizer_config.json that tell where or with what a file was written."""
+
+VOCABULARIES = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+)
+"""Files that can hold a vocabulary; a checkpoint needs one of them."""
+
+_TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_RACY_SECONDS = 2.0
+
+
+def default_cache() -> Path:
+    """Give the cache folder: `$HARNESS_CACHE`, or `~/.cache/harness`."""
+    given = os.environ.get("HARNESS_CACHE")
+    return Path(given) if given else Path.home() / ".cache" / "harness"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON file that holds one object.
+
+    Raises:
+        CheckpointError: it does not.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path.name} can't be read: {error}") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path.name} can't be read: it holds no JSON object")
+    return value
+
+
+def fingerprint(folder: Path, weights: tuple[Path, ...]) -> str:
+    """Hash a checkpoint's content to 16 hex digits (the first of a SHA-256).
+
+    The names of the weight files are left out, their order is not; of JSON settings the keys in
+    `VOLATILE` are left out.
+
+    Raises:
+        CheckpointError: a file can't be read.
+    """
+    parts = [("weights", hash_file(path)) for path in weights]
+    parts += [
+        (name, hash_file(folder / name)) for name in VOCABULARIES if (folder / name).is_file()
+    ]
+    parts += [
+        (name, _hash_settings(folder / name))
+        for name in ("config.json", *_TOKENIZER_SETTINGS)
+        if (folder / name).is_file()
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def hash_file(path: Path) -> str:
+    """Hash a file's bytes (SHA-256, hex), or remember the hash from last time.
+
+    Raises:
+        CheckpointError: the file can't be read.
+    """
+    try:
+        real = path.resolve(strict=True)
+        before = real.stat()
+        key = f"{real}\n{before.st_size}\n{before.st_mtime_ns}"
+        memo = default_cache() / "hashes" / hashlib.sha256(key.encode()).hexdigest()
+        if memo.is_file():
+            return memo.read_text(encoding="ascii")
+        with real.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CheckpointError(f"{path.name} can't be read: {error}") from None
+    # A file changed just now could change again within the clock's tick and keep its size.
+    if time.time() - before.st_mtime > _RACY_SECONDS:
+        _remember(memo, digest)
+    return digest
+
+
+def _remember(memo: Path, digest: str) -> None:
+    # Without a memo the next start is slower and nothing else, so an unwritable cache is no error.
+    with contextlib.suppress(OSError):
+        memo.parent.mkdir(parents=True, exist_ok=True)
+        scratch = memo.with_name(f"{memo.name}.{os.getpid()}")
+        scratch.write_text(digest, encoding="ascii")
+        scratch.replace(memo)
+
+
+def _hash_settings(path: Path) -> str:
+    kept = {key: value for key, value in read_json(path).items() if key not in VOLATILE}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
