@@ -1,0 +1,124 @@
+"""A table written as Markdown, LaTeX, CSV, Parquet, or for the terminal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from harness.report.layout import ABSENT, COLLAPSED, EDGE, LaidCell, Layout
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    ABSENT: "---",
+    EDGE: r"$^\dagger$",
+    COLLAPSED: r"$^\ddagger$",
+}
+
+
+def to_markdown(layout: Layout) -> str:
+    """Write a GitHub Markdown table, the best of a column in bold, caption and notes beneath."""
+    header = [_escape_markdown(text) for text in layout.header]
+    body = [
+        [
+            f"**{text}**" if cell.is_best else text
+            for cell in row
+            for text in [_escape_markdown(cell.text)]
+        ]
+        for row in layout.rows
+    ]
+    widths = [max(3, *(len(row[i]) for row in [header, *body])) for i in range(len(header))]
+    rule = ["-" * width for width in widths]
+    lines = [
+        f"| {' | '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))} |"
+        for row in [header, rule, *body]
+    ]
+    notes = [f"- {_escape_markdown(note)}" for note in layout.notes]
+    return "\n".join(
+        [*lines, "", _escape_markdown(layout.caption), *([""] if notes else []), *notes, ""]
+    )
+
+
+def to_latex(layout: Layout) -> str:
+    r"""Write a LaTeX table with booktabs rules; needs `\usepackage{booktabs}`."""
+    rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in layout.rows]
+    notes = [_escape_latex(note) for note in layout.notes]
+    beneath = [r"\par\footnotesize " + r" \\ ".join(notes)] if notes else []
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_escape_latex(layout.caption)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(layout.header) - 1)}}}",
+            r"\toprule",
+            " & ".join(_escape_latex(text) for text in layout.header) + r" \\",
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *beneath,
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def to_terminal(layout: Layout) -> Group:
+    """Give what `rich` prints: the table, its caption, its notes."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for text in layout.header:
+        name, _, metric = text.partition(" (")
+        grid.add_column(Text(f"{name}\n({metric}" if metric else name), overflow="fold")
+    for row in layout.rows:
+        grid.add_row(*(Text(cell.text, style="bold" if cell.is_best else "") for cell in row))
+    notes = [Text(f"- {note}") for note in layout.notes]
+    return Group(grid, Text(layout.caption), *notes)
+
+
+def to_csv(table: pd.DataFrame) -> str:
+    """Write a frame as CSV with a header; absent values are empty."""
+    return table.to_csv(index=False, lineterminator="\n")
+
+
+def write_parquet(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a frame as Parquet, whole: under a temporary name first, then renamed."""
+    target = Path(path)
+    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    table.to_parquet(scratch, index=False)
+    scratch.replace(target)
+
+
+def _escape_markdown(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(LATEX.get(character, character) for character in text)
+
+
+def _latex_cell(cell: LaidCell) -> str:
+    text = _escape_latex(cell.text)
+    # \bm would need a package; bold text with the sign in math mode does not.
+    return rf"\textbf{{{text}}}" if cell.is_best else text

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.stats import Choice, choose, choose_and_report
+
+NAN = np.nan
+RATES = [1e-5, 1e-4, 1e-3]
+
+
+def test_the_largest_mean_validation_score_wins():
+    assert choose([[0.7, 0.8], [0.9, 0.9], [0.99, 0.1]], RATES) == Choice(1, at_edge=False)
+
+
+def test_a_tie_goes_to_the_smaller_rate_wherever_it_stands():
+    assert choose([[0.8, 0.9], [0.9, 0.8]], [1e-3, 1e-4]) == Choice(1, at_edge=True)
+
+
+def test_means_of_equal_counts_tie_although_they_differ_in_the_last_digit():
+    smaller, larger = [0.1, 0.2, 0.3], [0.3, 0.3, 0.0]
+    assert sum(smaller) != sum(larger)
+    assert choose([smaller, larger], [1e-5, 1e-4]).point == 0
+    assert choose([larger, smaller], [1e-5, 1e-4]).point == 0
+
+
+def test_equal_rates_of_other_points_tie_to_the_first():
+    assert choose([[0.5], [0.5]], [1e-4, 1e-4]) == Choice(0, at_edge=False)
+
+
+def test_a_rate_with_a_missing_run_can_not_win():
+    assert choose([[0.7, 0.7], [0.9, NAN], [0.1, 0.1]], RATES) == Choice(0, at_edge=True)
+
+
+def test_a_rate_with_a_missing_run_can_win_when_asked():
+    scores = [[0.7, 0.7], [0.9, NAN], [0.1, 0.1]]
+    assert choose(scores, RATES, allow_incomplete=True) == Choice(1, at_edge=False)
+
+
+@pytest.mark.parametrize("allow_incomplete", [False, True])
+def test_nothing_is_chosen_where_nothing_has_a_score(allow_incomplete):
+    scores = [[NAN, NAN], [NAN, NAN]]
+    assert choose(scores, [1e-5, 1e-4], allow_incomplete=allow_incomplete) is None
+
+
+def test_a_score_of_zero_is_a_score():
+    assert choose([[0.0, 0.0], [-0.1, -0.1]], [1e-5, 1e-4]).point == 0
+
+
+def test_both_ends_of_the_grid_are_edges_and_the_middle_is_not():
+    flags = [choose(np.eye(3)[[order]].T, RATES).at_edge for order in range(3)]
+    assert flags == [True, False, True]
+
+
+def test_a_single_rate_is_at_no_edge():
+    assert choose([[0.5, 0.6]], [1e-4]) == Choice(0, at_edge=False)
+
+
+def test_the_choice_is_made_on_validation_and_reported_on_test():
+    cell = choose_and_report([[0.9, 0.9], [0.8, 0.8]], [[0.5, 0.6], [0.95, 0.95]], [1e-5, 1e-4])
+    assert cell.choice == Choice(0, at_edge=True)
+    assert cell.interval.mean == pytest.approx(0.55)
+    assert (cell.n_ok, cell.n_planned) == (2, 2)
+
+
+def test_a_cell_without_a_complete_rate_has_the_count_of_the_most_complete_one():
+    scores = [[0.9, NAN, NAN], [0.8, 0.8, NAN]]
+    cell = choose_and_report(scores, scores, [1e-5, 1e-4])
+    assert (cell.choice, cell.interval, cell.n_ok, cell.n_planned) == (None, None, 2, 3)
+
+
+def test_an_incomplete_rate_that_was_asked_for_shows_its_count():
+    scores = [[0.9, NAN, NAN], [0.8, 0.8, NAN]]
+    cell = choose_and_report(scores, scores, [1e-5, 1e-4], allow_incomplete=True)
+    assert (cell.choice.point, cell.n_ok, cell.n_planned) == (0, 1, 3)
+    assert cell.interval.half_width is None
+
+
+def test_a_chosen_point_whose_test_score_is_absent_has_no_mean():
+    cell = choose_and_report([[0.9, 0.9], [0.8, 0.8]], [[0.5, NAN], [0.7, 0.7]], [1e-5, 1e-4])
+    assert (cell.choice.point, cell.interval, cell.n_ok) == (0, None, 1)
+
+
+def test_a_fixed_rate_is_reported_although_another_is_better():
+    scores = [[0.7, 0.7], [0.9, 0.9], [0.8, 0.8]]
+    cell = choose_and_report(scores, scores, RATES, fixed_rate=1e-3)
+    assert (cell.choice, cell.interval.mean) == (Choice(2, at_edge=False), 0.8)
+
+
+def test_a_fixed_rate_chooses_among_the_points_that_have_it():
+    scores = [[0.7, 0.7], [0.9, 0.9], [0.95, 0.95]]
+    cell = choose_and_report(scores, scores, [1e-5, 1e-5, 1e-4], fixed_rate=1e-5)
+    assert cell.choice.point == 1
+
+
+def test_a_fixed_rate_that_was_not_planned_leaves_an_empty_cell():
+    cell = choose_and_report([[0.7, 0.7]], [[0.7, 0.7]], [1e-5], fixed_rate=1e-4)
+    assert (cell.choice, cell.interval, cell.n_ok, cell.n_planned) == (None, None, 0, 0)
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        choose([[0.1, 0.2]], [1e-5, 1e-4])
