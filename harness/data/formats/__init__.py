@@ -1,0 +1,1 @@
+"""Readers of native benchmark files, one module a family of formats; no hub, no downloads."""

@@ -1,0 +1,75 @@
+"""Text files as lines, the one way in which every native format is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.errors import DataError
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file (gzipped where its name ends in .gz) without its byte-order mark.
+
+    Raises DataError where the file is missing, unreadable or empty.
+    """
+    try:
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; check --data-root and the task card") from None
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: can't be read: {error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}:{line}: not UTF-8 ({error.reason}); convert the file") from None
+    if not text.strip():
+        raise DataError(f"{path}: the file is empty")
+    return text
+
+
+def read_lines(path: Path) -> list[str]:
+    r"""Split a file at "\n" alone, so that no other separator in a text breaks its row.
+
+    A "\r" at the end of a line and empty lines at the end of the file go.
+    """
+    text = read_text(path)
+    lines = text.split("\n")
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of one JSON object a line."""
+    objects = []
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path}:{number}: not JSON ({error})") from None
+        if not isinstance(value, dict):
+            raise DataError(f"{path}:{number}: not a JSON object")
+        objects.append(value)
+    return objects
+
+
+def split_tsv(path: Path, lines: list[str], width: int, first_line: int) -> list[list[str]]:
+    """Split lines at tabs, without any quoting; DataError naming each row of another width."""
+    rows = [line.split("\t") for line in lines]
+    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+    if ragged:
+        found = ", ".join(f"line {n + first_line}: {len(rows[n])}" for n in ragged[:10])
+        raise DataError(
+            f"{path}:{ragged[0] + first_line}: {len(ragged)} rows do not have {width} fields "
+            f"({found}{', ...' if len(ragged) > 10 else ''}). Rows are never dropped silently: "
+            "correct or remove these lines"
+        )
+    return rows

@@ -1,0 +1,65 @@
+"""Loaded examples: one pandas frame a split, with the standard columns of its kind.
+
+    sequence_classification  id, the card's text columns, label (int64, index into `task.labels`)
+    sequence_regression      id, the card's text columns, label (float64)
+    token_classification     id, words (list of str), tags (list of str, IOB2)
+    question_answering       id, question, context, answers (list of {"text", "start"}; [] = none)
+    retrieval                a `Collection`
+
+Every frame has a RangeIndex, and an `id` (str) which is unique within the split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from harness.data.fingerprints import fingerprint_frame
+from harness.spec import Role, Task
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Queries, the documents to rank for them, and which document is how relevant to which query.
+
+    `queries`: id, text (only judged queries). `corpus`: id, title ("" where there is none), text.
+    `qrels`: query_id, document_id, relevance (int64); a document of theirs may lack in the corpus.
+    """
+
+    queries: pd.DataFrame
+    corpus: pd.DataFrame
+    qrels: pd.DataFrame
+
+    @cached_property
+    def queries_fingerprint(self) -> str:
+        """16 hex digits of the content of the queries."""
+        return fingerprint_frame(self.queries)
+
+    @cached_property
+    def corpus_fingerprint(self) -> str:
+        """16 hex digits of the content of the corpus."""
+        return fingerprint_frame(self.corpus)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The three splits of a task, whether they came from native files or from the hub."""
+
+    task: Task
+    parts: dict[Role, pd.DataFrame | Collection]
+    fingerprints: dict[Role, str]
+    source: str
+
+
+def training_pairs(collection: Collection, min_relevance: int) -> pd.DataFrame:
+    """List the positive pairs (query_id, document_id), in the order of the qrels.
+
+    A pair counts from that grade on, and only where its document is in the corpus.
+    """
+    qrels = collection.qrels
+    positive = (qrels["relevance"] >= min_relevance) & qrels["document_id"].isin(
+        collection.corpus["id"]
+    )
+    return qrels.loc[positive, ["query_id", "document_id"]].reset_index(drop=True)

@@ -1,0 +1,71 @@
+"""Collections of a retrieval task: which queries, documents and judgements belong to a split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from harness.data.frames import Collection
+from harness.errors import DataError
+from harness.spec import Role
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The topics and judgements of one split as a source gave them; `origin` is for errors."""
+
+    queries: pd.DataFrame
+    qrels: pd.DataFrame
+    origin: str
+
+
+@dataclass(frozen=True)
+class RankingSource:
+    """The corpus and the judged topics of each split that the source has."""
+
+    corpus: pd.DataFrame
+    judged: dict[Role, Judged]
+
+
+def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
+    """Keep the queries that are judged, in the order of their file; all documents stay.
+
+    Raises DataError where a judged query has no text.
+    """
+    known = judged.qrels["query_id"].isin(judged.queries["id"])
+    if not known.all():
+        query = judged.qrels["query_id"][int((~known).to_numpy().argmax())]
+        raise DataError(
+            f"{judged.origin}: query {query!r} is judged but has no text; "
+            "give the topics that belong to these qrels"
+        )
+    keep = judged.queries["id"].isin(judged.qrels["query_id"])
+    queries = judged.queries.loc[keep, ["id", "text"]].reset_index(drop=True)
+    return Collection(queries, with_title(corpus), judged.qrels)
+
+
+def with_title(corpus: pd.DataFrame) -> pd.DataFrame:
+    """Give every document a title, empty where its source has none."""
+    if list(corpus.columns) == ["id", "title", "text"]:
+        return corpus
+    return corpus.assign(title="")[["id", "title", "text"]]
+
+
+def choose_queries(collection: Collection, rows: NDArray[np.int64]) -> Collection:
+    """Keep some queries (rows of `queries`, ascending) with their judgements."""
+    queries = collection.queries.iloc[rows].reset_index(drop=True)
+    qrels = collection.qrels
+    qrels = qrels[qrels["query_id"].isin(queries["id"])].reset_index(drop=True)
+    return Collection(queries, collection.corpus, qrels)
+
+
+def keep_judged_documents(collection: Collection, origin: str) -> Collection:
+    """Keep the documents that are judged for some query of the split, in corpus order."""
+    corpus = collection.corpus
+    corpus = corpus[corpus["id"].isin(collection.qrels["document_id"])].reset_index(drop=True)
+    if not len(corpus):
+        raise DataError(f"{origin}: none of the judged documents is in the corpus")
+    return Collection(collection.queries, corpus, collection.qrels)

@@ -1,0 +1,87 @@
+"""Encoding through the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from transformers import PreTrainedTokenizerFast
+
+from harness.data import Collection, Examples
+from harness.data.encode import Encoded, EncodedCollection, encode
+from harness.data.sources import fingerprint_part
+from harness.spec import Task
+from tests.data.conftest import make_task
+
+SENTENCES = pd.DataFrame({"id": ["0", "1"], "sentence": ["bears", "in France"], "label": [1, 0]})
+
+
+def examples_of(task: Task, part: pd.DataFrame | Collection) -> Examples:
+    return Examples(task, {"test": part}, {"test": fingerprint_part(part)}, "native")
+
+
+def entries(cache: Path) -> set[str]:
+    return {path.name for path in (cache / "encoded").iterdir()}
+
+
+def encode_sentences(cache: Path, tokenizer: Any, length: int = 32, **card: Any) -> Encoded:
+    task = make_task("sequence_classification", **card)
+    encoded = encode(task, examples_of(task, SENTENCES), "test", tokenizer, length, cache)
+    assert isinstance(encoded, Encoded)
+    return encoded
+
+
+def test_labels_are_targets_of_the_kinds_types(
+    tmp_path: Path, wordpiece: PreTrainedTokenizerFast
+) -> None:
+    encoded = encode_sentences(tmp_path, wordpiece)
+    assert encoded.targets["label"].tolist() == [1, 0]
+    assert encoded.targets["label"].dtype == "int64"
+    task = make_task("sequence_regression", text=["sentence"])
+    scored = SENTENCES.assign(label=[0.5, 5.0])
+    regression = encode(task, examples_of(task, scored), "test", wordpiece, 32, tmp_path)
+    assert isinstance(regression, Encoded)
+    assert regression.targets["label"].dtype == "float32"
+
+
+def test_only_what_shapes_the_features_makes_a_new_entry(
+    tmp_path: Path, wordpiece: PreTrainedTokenizerFast, byte_level: PreTrainedTokenizerFast
+) -> None:
+    first = encode_sentences(tmp_path, wordpiece)
+    encode_sentences(tmp_path, wordpiece, name="other", metrics=["mcc"], description="new")
+    assert len(entries(tmp_path)) == 1
+    encode_sentences(tmp_path, wordpiece, length=16)
+    encode_sentences(tmp_path, wordpiece, text="Review: {sentence}")
+    encode_sentences(tmp_path, byte_level)
+    assert len(entries(tmp_path)) == 4
+    again = encode_sentences(tmp_path, wordpiece)
+    assert again.token_ids.tolist() == first.token_ids.tolist()
+    assert again.counts == first.counts
+
+
+def test_splits_with_one_corpus_share_its_documents(
+    tmp_path: Path, wordpiece: PreTrainedTokenizerFast
+) -> None:
+    task = make_task("retrieval", query_max_length=8, query="Query: {text}")
+    corpus = pd.DataFrame(
+        {"id": ["d1", "d2"], "title": ["", "The Normans"], "text": ["", "gave their name"]}
+    )
+    qrels = pd.DataFrame({"query_id": ["q"], "document_id": ["d1"], "relevance": [1]})
+    long = "who gave their name to Normandy in the 1000's and 1100's"
+    parts = {
+        text: Collection(pd.DataFrame({"id": ["q"], "text": [text]}), corpus, qrels)
+        for text in ("who", long)
+    }
+    encoded = [
+        encode(task, examples_of(task, part), "test", wordpiece, 32, tmp_path)
+        for part in parts.values()
+    ]
+    assert len(entries(tmp_path)) == 3
+    both = encoded[1]
+    assert isinstance(both, EncodedCollection)
+    assert both.queries.lengths.tolist() == [8]
+    assert both.documents.lengths[0] == 2  # an empty document: [CLS] [SEP]
+    assert both.documents.targets == {}
+    expected = wordpiece("The Normans gave their name")["input_ids"]
+    assert both.documents.token_ids[2:].tolist() == expected

@@ -1,0 +1,65 @@
+"""BEIR, MS MARCO and TREC files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.data.formats.ranking import read_beir_texts, read_qrels, read_tsv_texts
+from harness.errors import DataError
+
+
+def test_topics_survive_carriage_returns(tmp_path: Path) -> None:
+    (tmp_path / "topics").write_bytes(b"7\twho is aziz hashim\r\n8\twhere\r\n")
+    frame = read_tsv_texts(tmp_path / "topics")
+    assert frame.to_dict("list") == {"id": ["7", "8"], "text": ["who is aziz hashim", "where"]}
+
+
+def test_beir_documents_may_lack_title_and_text(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": 1, "title": null, "text": ""}\n{"_id": "2", "title": "T", "text": "two"}\n'
+    )
+    frame = read_beir_texts(tmp_path / "corpus.jsonl")
+    assert frame.to_dict("list") == {"id": ["1", "2"], "title": ["", "T"], "text": ["", "two"]}
+
+
+def test_all_three_layouts_of_qrels_are_read(tmp_path: Path) -> None:
+    (tmp_path / "trec").write_text("q1 Q0 d1 3\nq1 0 d2 0\n")
+    (tmp_path / "msmarco").write_text("q1\t0\td1\t3\nq1\t0\td2\t0\n")
+    (tmp_path / "beir").write_text("query-id\tcorpus-id\tscore\nq1\td1\t3\nq1\td2\t0\n")
+    for name in ("trec", "msmarco", "beir"):
+        assert read_qrels(tmp_path / name).to_dict("list") == {
+            "query_id": ["q1", "q1"],
+            "document_id": ["d1", "d2"],
+            "relevance": [3, 0],
+        }
+
+
+def test_repeated_ids_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\tone\n2\ttwo\n1\tagain\n")
+    with pytest.raises(DataError, match="a:3: id '1' occurs twice"):
+        read_tsv_texts(tmp_path / "a")
+
+
+def test_a_judgement_may_be_repeated_but_not_contradicted(tmp_path: Path) -> None:
+    (tmp_path / "same").write_text("q 0 d 1\nq 0 d 1\n")
+    (tmp_path / "other").write_text("q 0 d 1\nq 0 d 2\n")
+    assert len(read_qrels(tmp_path / "same")) == 1
+    with pytest.raises(DataError, match="other:2: query 'q' and document 'd' have two different"):
+        read_qrels(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q 0 d 1\nq 0 d\n", "qrels:2: not a judgement"),
+        ("q 0 d 1\nq 0 d high\n", "qrels:2: not a judgement"),
+        ("query-id\tcorpus-id\tscore\n", "3 or 4 columns, there are 0"),
+        ("q 1\n", "3 or 4 columns, there are 2"),
+    ],
+)
+def test_bad_qrels_are_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "qrels").write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_qrels(tmp_path / "qrels")

@@ -1,0 +1,91 @@
+"""Tables of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from harness.data.formats.tables import read_table
+from harness.errors import DataError
+from harness.spec import TableFiles
+
+
+def files(format: str, **more: Any) -> TableFiles:
+    return TableFiles(format=format, train="a", test="b", **more)  # type: ignore[arg-type]
+
+
+def test_glue_rows_are_never_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(
+        b'\xef\xbb\xbfQuality\t#1 String\r\n1\t"Unbalanced\r\n0\t"""Doubled"" quotes\r\n1\tlast'
+    )
+    rows = read_table(path, files("glue_tsv", rename={"#1 String": "text", "Quality": "label"}))
+    assert rows.columns == {
+        "label": ["1", "0", "1"],
+        "text": ['"Unbalanced', '"""Doubled"" quotes', "last"],
+    }
+    assert rows.place(2) == f"{path}:4"
+
+
+def test_a_file_without_a_header_takes_the_cards_columns(tmp_path: Path) -> None:
+    path = tmp_path / "cola.tsv"
+    path.write_text("gj04\t1\t\tThe sailors rode.\ngj04\t0\t*\tRode the sailors.\n")
+    rows = read_table(path, files("glue_tsv", columns=["source", "label", "mark", "sentence"]))
+    assert rows.columns["sentence"] == ["The sailors rode.", "Rode the sailors."]
+    assert rows.columns["mark"] == ["", "*"]
+    assert rows.place(0) == f"{path}:1"
+
+
+def test_every_ragged_row_is_named_and_none_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("text\tlabel\na\t1\nb\n\nc\t0\textra\n")
+    with pytest.raises(
+        DataError, match=r"a\.tsv:3: 3 rows .* 2 fields \(line 3: 1, line 4: 1, line 5: 3\)"
+    ):
+        read_table(path, files("glue_tsv"))
+
+
+def test_a_header_alone_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("text\tlabel\n")
+    with pytest.raises(DataError, match="a header but no rows"):
+        read_table(tmp_path / "a.tsv", files("glue_tsv"))
+    (tmp_path / "b.tsv").write_text("text\ttext\na\tb\n")
+    with pytest.raises(DataError, match="two columns have the same name"):
+        read_table(tmp_path / "b.tsv", files("glue_tsv"))
+
+
+def test_csv_fields_may_hold_commas_quotes_and_newlines(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('text,label\n"one, ""two""\nthree",1\nfour,0\n\n')
+    rows = read_table(path, files("csv"))
+    assert rows.columns == {"text": ['one, "two"\nthree', "four"], "label": ["1", "0"]}
+    assert rows.place(1) == f"{path}:4"
+    path.write_text("text,label\na,1,2\n")
+    with pytest.raises(DataError, match=r"a\.csv:2: 3 fields instead of 2"):
+        read_table(path, files("csv"))
+    path.write_text('text,label\n"a,1\n')
+    with pytest.raises(DataError, match="not CSV"):
+        read_table(path, files("csv"))
+
+
+def test_jsonl_keeps_lists_and_types(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["a", "b"], "label": true}\n{"tokens": [], "label": false}\n')
+    rows = read_table(path, files("jsonl"))
+    assert rows.columns == {"tokens": [["a", "b"], []], "label": [True, False]}
+
+
+def test_parquet_is_read_and_bad_parquet_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"tokens": [["a"], ["b", "c"]], "label": [1, 0]}).to_parquet(path)
+    rows = read_table(path, files("parquet"))
+    assert rows.columns == {"tokens": [["a"], ["b", "c"]], "label": [1, 0]}
+    assert rows.place(1) == f"{path}: row 1"
+    path.write_bytes(b"PAR1 broken")
+    with pytest.raises(DataError, match="can't be read as parquet"):
+        read_table(path, files("parquet"))
+    with pytest.raises(DataError, match="no such file"):
+        read_table(tmp_path / "none.parquet", files("parquet"))
