@@ -1,11 +1,11 @@
-"""Large-scale fine-tuning evaluation: which checkpoint is better at what, and is the difference real?
+"""Large-scale fine-tuning evaluation: which checkpoint is better at what, and is it real?
 
     grid = harness.load_grid("lr_seed.yaml", checkpoints="ckpts/")
     study = harness.run(grid, "results/objectives")      # goes on where it stopped
     study = harness.load_study("results/objectives")     # in a notebook
     study.table()                                        # test mean +/- 95 % interval, n
 
-Importing this package imports neither torch nor ray nor pandas; each name below is loaded when it is used.
+Importing this package imports neither torch nor ray nor pandas; a name is loaded when it is used.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from harness.version import __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.grid import FrozenGrid, load_grid
     from harness.launch.run import Place
     from harness.results import Study, load_study
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "FrozenGrid": "harness.grid",
@@ -41,8 +41,8 @@ def run(
 ) -> Study:
     """Execute what a study lacks of a grid's runs, and read it.
 
-    `place` says where runs execute: data root, Ray address, workers, threads. Raises InputError before
-    anything starts when the grid, the data or the study is wrong.
+    `place` says where runs execute: data root, Ray address, workers, threads. Raises InputError
+    before anything starts when the grid, the data or the study is wrong.
     """
     from harness.launch.run import run as run_study
     from harness.results import load_study

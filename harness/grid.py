@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, create_model, field_validator, model_validator
+from pydantic import (
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from harness.checkpoints import Discovery, discover
 from harness.errors import SpecError, StudyError
@@ -29,7 +36,7 @@ def _refuse_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
         if value in values[:position]:
             first = values.index(value)
             raise ValueError(
-                f"{value!r} stands twice (items {first + 1} and {position + 1}); equal points are one"
+                f"{value!r} stands twice (items {first + 1} and {position + 1}): one point"
             )
     return values
 
@@ -51,21 +58,15 @@ def _field_types() -> dict[str, Any]:
     }
 
 
-PartialRecipe: Any = create_model(
-    "PartialRecipe",
-    __base__=Spec,
-    **{name: (type_, None) for name, type_ in _field_types().items()},
-)
+_fields: dict[str, Any] = {name: (type_, None) for name, type_ in _field_types().items()}
+PartialRecipe: Any = create_model("PartialRecipe", __base__=Spec, **_fields)
 """Some fields of a recipe: what the base recipe and an override of a grid give."""
 
-Sweep: Any = create_model(
-    "Sweep",
-    __base__=_Points,
-    **{
-        name: (Annotated[tuple[type_, ...], Field(min_length=1)] | None, None)
-        for name, type_ in _field_types().items()
-    },
-)
+_fields = {
+    name: (Annotated[tuple[type_, ...], Field(min_length=1)] | None, None)  # type: ignore[valid-type]
+    for name, type_ in _field_types().items()
+}
+Sweep: Any = create_model("Sweep", __base__=_Points, **_fields)
 """Recipe fields with the values that each takes."""
 
 
@@ -167,7 +168,7 @@ class FrozenGrid(Spec):
     def _each_run(self) -> Iterator[Run]:
         for checkpoint, task, seed in itertools.product(self.checkpoints, self.tasks, self.seeds):
             for recipe in self.recipes[task.name]:
-                # Every part is validated already; validating 18,000 wholes again would take seconds.
+                # Every part is validated already; validating 18,000 wholes would take seconds.
                 yield Run.model_construct(
                     task=task, checkpoint=checkpoint, recipe=recipe, seed=seed
                 )
@@ -240,8 +241,8 @@ def freeze(
         twin = unique.setdefault(checkpoint.name, checkpoint)
         if twin.identity != checkpoint.identity:
             raise SpecError(
-                f"two checkpoints are called {checkpoint.name!r}: {twin.path} and {checkpoint.path}; "
-                "give their common parent folder instead, or rename one"
+                f"two checkpoints are called {checkpoint.name!r}: {twin.path} and "
+                f"{checkpoint.path}; give their common parent folder instead, or rename one"
             )
     skipped = {
         str(item.path): SkippedCheckpoint(name=Path(item.path).name, reason=item.reason)
@@ -282,7 +283,7 @@ def write_frozen(study: Path, grid: FrozenGrid) -> None:
     """Write the frozen grid into a study, whole; a study may grow but not change.
 
     Raises:
-        StudyError: the study was made by another grid: some of its planned runs are not in this one.
+        StudyError: the study was made by another grid; some planned runs are not in this one.
     """
     path = study / GRID_FILE
     if path.exists():

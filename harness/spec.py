@@ -1,7 +1,7 @@
 """What a run is made of: task, checkpoint, recipe, seed. Frozen values without any I/O.
 
-`run_id` is the first 16 hex digits of the SHA-256 of the canonical JSON of everything that can change a
-score. A knob that is off is `None` and left out of that JSON, so ids stay when new knobs are added.
+`run_id` is the first 16 hex digits of the SHA-256 of the canonical JSON of everything that can
+change a score. A knob that is off is `None` and left out, so ids stay when new knobs are added.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -36,6 +37,13 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy as pydantic does, without cached identities, which would be the original's."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in set(copy.__dict__) - set(type(self).model_fields):
+            del copy.__dict__[name]
+        return copy
+
 
 def canonical_json(value: Any) -> str:
     """Write a value as JSON with sorted keys and no spaces, leaving out what is None."""
@@ -58,7 +66,7 @@ def _without_none(value: Any) -> Any:
     return value
 
 
-# --- where the data of a task lies -------------------------------------------------------------------
+# --- where the data of a task lies --------------------------------------------------------------
 
 
 class HubSource(Spec):
@@ -172,7 +180,7 @@ class Splits(Spec):
     limit: Limit | None = None
 
 
-# --- tasks -------------------------------------------------------------------------------------------
+# --- tasks --------------------------------------------------------------------------------------
 
 
 class TaskCommon(Spec):
@@ -261,7 +269,9 @@ class Retrieval(TaskCommon):
     corpus: Literal["full", "judged"] = Field(
         "full", description="rank all documents, or only those judged for some query of the split"
     )
-    min_relevance: int = Field(1, ge=1, description="grade from which a document trains as positive")
+    min_relevance: int = Field(
+        1, ge=1, description="grade from which a document trains as positive"
+    )
     depth: int = Field(100, gt=0, description="documents kept a query")
 
 
@@ -275,7 +285,7 @@ Task = Annotated[
 ]
 
 
-# --- checkpoint, recipe, run -------------------------------------------------------------------------
+# --- checkpoint, recipe, run --------------------------------------------------------------------
 
 
 class Checkpoint(Spec):

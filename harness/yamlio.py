@@ -1,7 +1,7 @@
 """YAML 1.2 to a typed value; every fault of a file at once, each at file:line.
 
-ruamel.yaml reads YAML 1.2, where `1e-5` is a number and `no` a word. Duplicate keys, anchors that hide a key
-and tags that would build Python objects are refused by the reader itself.
+ruamel.yaml reads YAML 1.2, where `1e-5` is a number and `no` a word. It refuses duplicate keys,
+and its round-trip reader builds no Python objects from tags.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def load_yaml(path: Path, adapter: TypeAdapter[T]) -> T:
     """Read a YAML 1.2 file as the adapter's type.
 
     Raises:
-        SpecError: the file can't be read, is no YAML, or does not fit the type; the message has a line a
-            fault, `file:line: key: what is wrong`, with a suggestion where a key looks misspelt.
+        SpecError: the file can't be read, is no YAML, or does not fit the type; the message has a
+            line a fault, `file:line: key: what is wrong`, with a suggestion for a misspelt key.
     """
     document = _read(path)
     try:
@@ -98,9 +98,7 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def _describe(
-    path: Path, document: Any, fault: Any, adapter: TypeAdapter[Any]
-) -> tuple[int, str]:
+def _describe(path: Path, document: Any, fault: Any, adapter: TypeAdapter[Any]) -> tuple[int, str]:
     """Say one fault of pydantic's as a line number and a line of text."""
     location = _in_document(document, fault["loc"])
     line = line_of(document, location)
@@ -118,7 +116,7 @@ def _describe(
 
 
 def _in_document(document: Any, location: Path_) -> Path_:
-    """Drop from pydantic's location the steps that name members of a union, not keys of the file."""
+    """Drop from pydantic's location the steps that name members of a union, not keys."""
     kept: list[int | str] = []
     node = document
     for position, step in enumerate(location):

@@ -11,6 +11,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+from tests.small_world import SmallWorld, make_small_world
+
 REPOSITORY = Path(__file__).parents[1]
 
 
@@ -21,3 +23,15 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data extracts are not at {folder} (set HARNESS_REAL_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> SmallWorld:
+    """Give the made-up world with its tiny encoder."""
+    return make_small_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the tests out of the user's cache."""
+    os.environ["HARNESS_CACHE"] = str(tmp_path_factory.mktemp("cache"))

@@ -1,4 +1,4 @@
-"""A grid expands to exactly the runs that it says, and a study is never continued with another grid."""
+"""A grid expands to exactly its runs, and a study is never continued with another grid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from pydantic import TypeAdapter
 
 from harness.checkpoints import Discovery, Skipped
 from harness.errors import SpecError, StudyError
-from harness.grid import FrozenGrid, Grid, find_grid_file, freeze, load_grid, read_frozen, write_frozen
+from harness.grid import (
+    FrozenGrid,
+    Grid,
+    find_grid_file,
+    freeze,
+    load_grid,
+    read_frozen,
+    write_frozen,
+)
 from harness.spec import Checkpoint, Task
 from harness.yamlio import load_yaml
 
@@ -48,7 +56,9 @@ def checkpoint(name: str, fingerprint: str = "0" * 16) -> Checkpoint:
     return Checkpoint(name=name, path=f"/ck/{name}", fingerprint=fingerprint)
 
 
-def frozen(grid_: Grid, *checkpoints: Checkpoint, catalogue: dict[str, Task] = CATALOGUE) -> FrozenGrid:
+def frozen(
+    grid_: Grid, *checkpoints: Checkpoint, catalogue: dict[str, Task] = CATALOGUE
+) -> FrozenGrid:
     found = Discovery(checkpoints or (checkpoint("one"), checkpoint("two", "1" * 16)), ())
     return freeze(grid_, catalogue, [found], Path("small.yaml"))
 
@@ -133,7 +143,10 @@ def test_a_study_may_grow(tmp_path: Path) -> None:
         (frozen(grid(sweep={"learning_rate": [1e-5, 2e-5]})), "point learning_rate=5e-05"),
         (frozen(grid(tasks=["a"], overrides=[])), "task 'b' is gone"),
         (frozen(grid(), checkpoint("one")), "checkpoint 'two' is gone"),
-        (frozen(grid(), checkpoint("one", "f" * 16), checkpoint("two", "1" * 16)), "'one' has changed"),
+        (
+            frozen(grid(), checkpoint("one", "f" * 16), checkpoint("two", "1" * 16)),
+            "'one' has changed",
+        ),
         (
             frozen(grid(), catalogue=CATALOGUE | {"a": card("a", max_length=8)}),
             "the card of task 'a' has changed",

@@ -31,7 +31,12 @@ def checkpoint(**changes: object) -> Checkpoint:
 
 
 def run(**changes: object) -> Run:
-    parts = {"task": task(), "checkpoint": checkpoint(), "recipe": Recipe(learning_rate=2e-5), "seed": 0}
+    parts = {
+        "task": task(),
+        "checkpoint": checkpoint(),
+        "recipe": Recipe(learning_rate=2e-5),
+        "seed": 0,
+    }
     return Run(**(parts | changes))
 
 
@@ -83,6 +88,13 @@ def test_canonical_json_does_not_depend_on_key_order(value: dict[str, object]) -
     turned = dict(reversed(list(value.items())))
     assert canonical_json(value) == canonical_json(turned)
     assert json.loads(canonical_json(value)) == {k: v for k, v in value.items() if v is not None}
+
+
+def test_a_changed_copy_has_an_identity_of_its_own() -> None:
+    first = run()
+    assert first.run_id
+    other = first.model_copy(update={"seed": 1})
+    assert other.run_id == run(seed=1).run_id != first.run_id
 
 
 def test_values_are_frozen_and_refuse_unknown_keys() -> None:

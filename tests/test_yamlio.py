@@ -46,7 +46,9 @@ def test_numbers_are_read_as_yaml_1_2_reads_them(tmp_path: Path) -> None:
 
 
 def test_every_fault_is_reported_at_its_line_with_a_suggestion(tmp_path: Path) -> None:
-    text = GOOD.replace("2e-5]", "-2e-5]").replace("max_steps: 010", "max_step: 10\n  batch_size: many")
+    text = GOOD.replace("2e-5]", "-2e-5]").replace(
+        "max_steps: 010", "max_step: 10\n  batch_size: many"
+    )
     found = faults(tmp_path, text)
     assert found == [
         "4: sweep.learning_rate.1: Input should be greater than 0 (it is -2e-05)",
@@ -97,15 +99,18 @@ def test_a_tag_that_would_build_an_object_runs_no_code(tmp_path: Path) -> None:
 def test_an_unknown_kind_lists_the_kinds(tmp_path: Path) -> None:
     card = "name: a\nkind: classification\ndata: {hub: {path: x/y}}\nmetrics: [accuracy]\n"
     (found,) = faults(tmp_path, card, TASK)
-    assert found.startswith("2: kind: ") or found.startswith("1: (file): ")
+    assert found.startswith(("2: kind: ", "1: (file): "))
     assert "sequence_classification" in found
 
 
 def test_a_fault_inside_a_union_names_the_key_of_the_file(tmp_path: Path) -> None:
     card = (
         "name: a\nkind: sequence_classification\ndata:\n  native:\n    format: glue_tsv\n"
-        "    trian: a.tsv\n    test: b.tsv\ntext: [sentence]\nlabels: [no, yes]\nmetrics: [accuracy]\n"
+        "    trian: a.tsv\n    test: b.tsv\ntext: [sentence]\nlabels: [no, yes]\n"
+        "metrics: [accuracy]\n"
     )
     found = faults(tmp_path, card, TASK)
-    assert "5: data.native.train: is missing" in found or "4: data.native.train: is missing" in found
+    assert (
+        "5: data.native.train: is missing" in found or "4: data.native.train: is missing" in found
+    )
     assert "6: data.native.trian: no such key; did you mean 'train'?" in found

@@ -1,0 +1,174 @@
+"""Each command on a small study, from the plan to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.ledger import read_ledger
+from tests.cli.conftest import Said
+from tests.small_world import SmallWorld
+
+Harness = Callable[..., Said]
+
+GRID = """\
+name: small
+tasks: [toy_sentiment, toy_entities]
+sweep: {learning_rate: [1e-3, 3e-3]}
+seeds: [0, 1]
+recipe: {max_steps: 3, batch_size: 8}
+"""
+
+
+@pytest.fixture
+def arguments(world: SmallWorld, tmp_path: Path) -> tuple[object, ...]:
+    grid = tmp_path / "small.yaml"
+    grid.write_text(GRID)
+    data, checkpoint = world.folder / "data", world.folder / "encoder"
+    return ("--grid", grid, "--checkpoints", checkpoint, "--data-root", data)
+
+
+@pytest.fixture
+def study(harness: Harness, arguments: tuple[object, ...], tmp_path: Path) -> Path:
+    folder = tmp_path / "study"
+    said = harness("run", *arguments, "--study", folder, "--address", "local")
+    assert said.code == 0, said.err
+    assert "8 ok, 0 diverged, 0 failed, 0 left" in said.err
+    return folder
+
+
+def test_plan_counts_and_starts_nothing(
+    harness: Harness, arguments: tuple[object, ...], tmp_path: Path
+) -> None:
+    said = harness("plan", *arguments, "--study", tmp_path / "study")
+    assert said.code == 0, said.err
+    assert "small: 8 runs" in said.out
+    assert "1 checkpoints x 2 tasks x 2 points x 2 seeds" in said.out
+    assert "0 done, 0 failed, 8 to run" in said.out
+    assert not (tmp_path / "study").exists()
+
+
+def test_the_same_command_again_runs_nothing_twice(
+    harness: Harness, arguments: tuple[object, ...], study: Path
+) -> None:
+    said = harness("run", *arguments, "--study", study, "--address", "local")
+    assert said.code == 0
+    assert "8 done, 0 failed, 0 to run" in said.err
+    records = read_ledger(study)
+    assert len(records) == len({record["run_id"] for record in records}) == 8
+
+
+def test_a_grown_grid_runs_only_what_is_new(
+    harness: Harness, arguments: tuple[object, ...], study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "small.yaml").write_text(GRID.replace("[0, 1]", "[0, 1, 2]"))
+    said = harness("run", *arguments, "--study", study, "--address", "local")
+    assert "8 done, 0 failed, 4 to run" in said.err
+    assert len(read_ledger(study)) == 12
+
+
+def test_status_counts(harness: Harness, study: Path) -> None:
+    said = harness("status", study)
+    assert "8 runs planned ok 8 diverged 0 failed 0 left 0" in said.out
+
+
+def test_table_shows_n_in_every_cell(harness: Harness, study: Path) -> None:
+    said = harness("table", study)
+    assert said.code == 0
+    assert said.out.count("(2/2)") == 2
+
+
+def test_table_by_learning_rate_shows_every_rate(harness: Harness, study: Path) -> None:
+    said = harness("table", study, "--by", "learning_rate")
+    assert said.out.count("(2/2)") == 4
+    assert "learning_rate=0.003" in said.out
+
+
+@pytest.mark.parametrize(
+    ("form", "sign"), [("md", "| checkpoint"), ("latex", r"\toprule"), ("csv", "checkpoint,task,")]
+)
+def test_table_writes_every_format_to_the_screen_and_to_a_file(
+    harness: Harness, study: Path, tmp_path: Path, form: str, sign: str
+) -> None:
+    assert sign in harness("table", study, "--format", form).out
+    file = tmp_path / "table"
+    assert harness("table", study, "--format", form, "--output", file).code == 0
+    assert sign in file.read_text()
+
+
+def test_table_writes_parquet(harness: Harness, study: Path, tmp_path: Path) -> None:
+    file = tmp_path / "table.parquet"
+    assert harness("table", study, "--format", "parquet", "-o", file).code == 0
+    assert list(pd.read_parquet(file)["task"]) == ["toy_sentiment", "toy_entities"]
+    assert harness("table", study, "--format", "parquet").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments_", "message"),
+    [
+        (("--by", "size"), "--by size"),
+        (("--format", "html"), "--format html"),
+        (("--metric", "acuracy"), "acuracy"),
+        (("--split", "tset"), "tset"),
+        (("--learning-rate", "7"), "7"),
+    ],
+)
+def test_a_wrong_option_of_table_is_named(
+    harness: Harness, study: Path, arguments_: tuple[str, ...], message: str
+) -> None:
+    said = harness("table", study, *arguments_)
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_failed_runs_are_said_kept_and_retried_on_request(
+    harness: Harness, arguments: tuple[object, ...], world: SmallWorld, tmp_path: Path
+) -> None:
+    """A card whose sentences are all fine when planned, and a recipe that diverges when run."""
+    study = tmp_path / "study"
+    (tmp_path / "small.yaml").write_text(GRID.replace("3e-3", "1e30").replace("[0, 1]", "[0]"))
+    said = harness("run", *arguments, "--study", study, "--address", "local")
+    assert said.code == 1
+    assert "2 ok, 2 diverged" in said.err
+    assert "diverged encoder on toy_sentiment: learning rate 1e+30, seed 0" in said.err
+    again = harness("run", *arguments, "--study", study, "--address", "local")
+    assert again.code == 1
+    assert "4 done, 0 failed, 0 to run" in again.err
+    assert "diverged 2" in harness("status", study).out
+
+
+def test_tasks_are_listed_shown_and_checked(harness: Harness, world: SmallWorld) -> None:
+    assert "toy_sentiment" in harness("tasks", "list").out
+    shown = harness("tasks", "show", "toy_sentiment", "--data-root", world.folder / "data")
+    assert '"labels": [ "negative", "positive" ]' in shown.out
+    assert "sentence:" in shown.out
+    for name in world.tasks:
+        checked = harness("tasks", "check", name, "--data-root", world.folder / "data")
+        assert checked.code == 0, checked.err
+        assert "train" in checked.out
+    unknown = harness("tasks", "show", "toy_sentimant")
+    assert unknown.code == 2
+    assert "toy_sentiment" in unknown.err
+
+
+def test_checkpoints_are_listed_with_what_is_skipped(
+    harness: Harness, world: SmallWorld, tmp_path: Path
+) -> None:
+    (tmp_path / "ck" / "half").mkdir(parents=True)
+    (tmp_path / "ck" / "half" / "model.safetensors").write_bytes(b"")
+    (tmp_path / "ck" / "whole").symlink_to(world.folder / "encoder")
+    said = harness("checkpoints", tmp_path / "ck")
+    assert said.code == 0
+    assert world.encoder.fingerprint in said.out
+    assert "skipped" in said.out
+    assert "half" in said.out
+
+
+def test_a_task_with_native_files_only_can_not_be_fetched(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(GRID)
+    said = harness("fetch", "--grid", tmp_path / "small.yaml")
+    assert said.code == 0
+    assert "toy_sentiment: native files only" in said.out
