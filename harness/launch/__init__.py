@@ -1,0 +1,1 @@
+"""Placeholder docstring, replaced by the part that owns this package."""

@@ -1,0 +1,149 @@
+"""What is left to run of a study, cut into shards.
+
+A shard's runs share checkpoint and task, so that one warm worker keeps data and weights between
+them. Inside a shard a seed's rates follow each other: they see the same batches. Long shards are
+cut so that all workers are busy to the end, and the biggest shards come first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.launch.cost import Cost, TaskSize, estimate_cost, read_history
+from harness.ledger import latest_records, read_ledger
+from harness.spec import Checkpoint, Run, Task
+
+if TYPE_CHECKING:
+    from harness.grid import FrozenGrid
+
+__all__ = ["Cost", "Plan", "Shard", "TaskSize", "make_plan", "make_shards"]
+
+SHARDS_PER_WORKER = 4
+"""Enough pieces for workers to finish at about the same time, few enough to load data rarely."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Runs of one checkpoint on one task, executed one after another by one worker."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def task(self) -> Task:
+        """The task that all its runs share."""
+        return self.runs[0].task
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint that all its runs share."""
+        return self.runs[0].checkpoint
+
+    def __len__(self) -> int:
+        """Count its runs."""
+        return len(self.runs)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a study: how many there are, how many are answered, and the rest as shards.
+
+    `done` have scores or diverged, `failed` have failed and are not tried again.
+    """
+
+    study: Path
+    total: int
+    done: int
+    failed: int
+    shards: tuple[Shard, ...]
+    cost: Cost | None = None
+
+    @property
+    def to_run(self) -> int:
+        """Count the runs in the shards."""
+        return sum(len(shard) for shard in self.shards)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs in the shards, in their order."""
+        return tuple(run for shard in self.shards for run in shard.runs)
+
+
+def make_plan(
+    frozen: FrozenGrid,
+    study: Path,
+    *,
+    workers: int = 1,
+    retry_failed: bool = False,
+    sizes: Mapping[str, TaskSize] | None = None,
+    flops_per_second: float | None = None,
+) -> Plan:
+    """Say which runs of a frozen grid have no answer yet, group them, and add up what they cost.
+
+    Cost is None without `sizes` (task name -> size). `flops_per_second` is the rate of one worker
+    (`cost.measure_flops_per_second`), needed for hours where the ledger has no earlier runs.
+
+    Raises:
+        StudyError: the ledger can't be read.
+    """
+    records = read_ledger(study) if study.is_dir() else []
+    status = {run_id: record["status"] for run_id, record in latest_records(records).items()}
+    # Two folders with the same content are the same checkpoint: their runs are made once.
+    runs = {run.run_id: run for run in frozen.runs()}
+    states = Counter(status.get(run_id, "missing") for run_id in runs)
+    open_states = {"missing", "failed"} if retry_failed else {"missing"}
+    left = [run for run_id, run in runs.items() if status.get(run_id, "missing") in open_states]
+    cost = None
+    if sizes is not None:
+        cost = estimate_cost(
+            left,
+            sizes,
+            workers=workers,
+            flops_per_second=flops_per_second,
+            history=read_history(records),
+        )
+    return Plan(
+        study=study,
+        total=len(runs),
+        done=states["ok"] + states["diverged"],
+        failed=0 if retry_failed else states["failed"],
+        shards=tuple(make_shards(left, workers)),
+        cost=cost,
+    )
+
+
+def make_shards(runs: Iterable[Run], workers: int) -> list[Shard]:
+    """Cut runs into shards for that many workers, biggest first.
+
+    A shard has at most a fourth of a worker's share of all runs, but a seed's rates stay together.
+    """
+    groups: defaultdict[tuple[str, str], defaultdict[int, list[Run]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    count = 0
+    for run in runs:
+        groups[run.checkpoint.identity, run.task.identity][run.seed].append(run)
+        count += 1
+    limit = math.ceil(count / (SHARDS_PER_WORKER * workers))
+    shards = [shard for seeds in groups.values() for shard in _cut(list(seeds.values()), limit)]
+    return sorted(shards, key=_work, reverse=True)  # stable: the grid's order among equals
+
+
+def _cut(seeds: list[list[Run]], limit: int) -> list[Shard]:
+    """Split one group, a list of runs a seed, into pieces of about equal numbers of seeds."""
+    pieces = min(len(seeds), math.ceil(sum(map(len, seeds)) / limit))
+    bounds = [round(piece * len(seeds) / pieces) for piece in range(pieces + 1)]
+    return [
+        Shard(tuple(run for seed in seeds[low:high] for run in seed))
+        for low, high in itertools.pairwise(bounds)
+    ]
+
+
+def _work(shard: Shard) -> int:
+    examples = sum(run.recipe.max_steps * run.recipe.batch_size for run in shard.runs)
+    return examples * (shard.checkpoint.parameters or 1)

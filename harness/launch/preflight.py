@@ -1,0 +1,82 @@
+"""What is checked before anything starts: every task's metrics and data, all faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+
+from harness.data import Collection, Examples, load_examples, training_pairs
+from harness.errors import DataError, InputError
+from harness.launch.plan import TaskSize
+from harness.metrics import check_metrics
+from harness.spec import QuestionAnswering, Retrieval, Task, TokenClassification
+
+TOKENS_A_WORD = 1.3  # of subword tokenizers on English text; only for the estimate of the cost
+SAMPLE = 1000
+NO_LIMIT = 512
+
+
+def check_tasks(
+    tasks: Sequence[Task],
+    data_root: Path | None,
+    on_task: Callable[[Task], None] | None = None,
+) -> dict[str, TaskSize]:
+    """Load every task once and measure it; nothing has been started when this raises.
+
+    Raises:
+        DataError: a metric is unknown, or data are missing, empty, unlabelled or wrongly
+            labelled; the message has a line a task.
+    """
+    sizes, faults = {}, []
+    for task in tasks:
+        if on_task is not None:
+            on_task(task)
+        try:
+            check_metrics(task)
+            sizes[task.name] = measure(load_examples(task, data_root))
+        except InputError as error:
+            faults.append(f"task {task.name}: {error}")
+    if faults:
+        raise DataError("\n".join(faults))
+    return sizes
+
+
+def measure(examples: Examples) -> TaskSize:
+    """Count examples a role; estimate the mean length in tokens from some training texts."""
+    task = examples.task
+    counts = {role: _count(part) for role, part in examples.parts.items()}
+    train = examples.parts["train"]
+    if isinstance(task, Retrieval) and isinstance(train, Collection):
+        counts["train"] = len(training_pairs(train, task.min_relevance))
+    words = _mean_words(task, train)
+    tokens = min(TOKENS_A_WORD * words + 2, task.max_length or NO_LIMIT)
+    return TaskSize(counts["train"], counts["validation"], counts["test"], tokens)
+
+
+def _count(part: pd.DataFrame | Collection) -> int:
+    """Count what a prediction has to encode: examples, or queries and documents."""
+    if isinstance(part, Collection):
+        return len(part.queries) + len(part.corpus)
+    return len(part)
+
+
+def _mean_words(task: Task, part: pd.DataFrame | Collection) -> float:
+    if isinstance(part, Collection):
+        sample = part.corpus.head(SAMPLE)
+        return _mean_count(sample, ["title", "text"])
+    sample = part.head(SAMPLE)
+    if isinstance(task, TokenClassification):
+        return float(sample["words"].map(len).mean())
+    if isinstance(task, QuestionAnswering):
+        columns = ["question", "context"]
+    else:
+        columns = [name for name in sample.columns if name not in {"id", "label"}]
+    return _mean_count(sample, columns)
+
+
+def _mean_count(sample: pd.DataFrame, columns: Sequence[str]) -> float:
+    rows = sample[list(columns)].to_numpy()
+    return fmean(sum(len(str(text).split()) for text in row) for row in rows)

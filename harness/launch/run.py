@@ -1,0 +1,132 @@
+"""One call from a frozen grid to a study: check everything, plan, freeze, execute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from harness.checkpoints import default_cache
+from harness.errors import InputError
+from harness.execute import MAX_TOKENS, Workplace
+from harness.grid import FrozenGrid, write_frozen
+from harness.launch.cost import TaskSize, measure_flops_per_second
+from harness.launch.local import run_local
+from harness.launch.outcome import OnRecord, Outcome
+from harness.launch.plan import Plan, make_plan
+from harness.launch.preflight import check_tasks
+from harness.launch.slots import Slots, find_slots
+from harness.spec import Task
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and how runs execute; nothing here can change which runs there are.
+
+    `address`: None for Ray on this machine, `local` for a plain loop, else a cluster's address.
+    `gpus_per_run`: None for one where there is a GPU, else none.
+    """
+
+    data_root: Path | None = None
+    cache: Path = field(default_factory=default_cache)
+    address: str | None = None
+    workers: int | None = None
+    threads_per_run: int | Literal["auto"] = "auto"
+    gpus_per_run: float | None = None
+    max_tokens: int = MAX_TOKENS
+
+
+def plan(
+    grid: FrozenGrid,
+    study: Path,
+    place: Place,
+    *,
+    retry_failed: bool = False,
+    on_task: Callable[[Task], None] | None = None,
+) -> tuple[Plan, Slots, dict[str, TaskSize]]:
+    """Check every task's data and say what would run; nothing is written.
+
+    Raises:
+        InputError: the grid, the data or the study is wrong.
+    """
+    sizes = check_tasks(grid.tasks, place.data_root, on_task)
+    slots = _slots(grid, place)
+    device = "cuda" if slots.gpus_per_run and place.address in {None, LOCAL} else "cpu"
+    made = make_plan(
+        grid,
+        study,
+        workers=slots.workers,
+        retry_failed=retry_failed,
+        sizes=sizes,
+        flops_per_second=measure_flops_per_second(device, slots.threads),
+    )
+    return made, slots, sizes
+
+
+def run(
+    grid: FrozenGrid,
+    study: str | Path,
+    place: Place | None = None,
+    *,
+    retry_failed: bool = False,
+    on_task: Callable[[Task], None] | None = None,
+    on_plan: Callable[[Plan, Slots], None] | None = None,
+    on_record: OnRecord | None = None,
+    on_interrupt: Callable[[], None] | None = None,
+) -> Outcome:
+    """Execute what a study lacks of a grid's runs; runs that have a record are not run again.
+
+    Raises:
+        InputError: the grid, the data or the study is wrong; nothing has started then.
+    """
+    place, study = place or Place(), Path(study)
+    made, slots, _ = plan(grid, study, place, retry_failed=retry_failed, on_task=on_task)
+    write_frozen(study, grid)
+    if on_plan is not None:
+        on_plan(made, slots)
+    if not made.shards:
+        return Outcome()
+    workplace = Workplace(
+        study=study.resolve(),
+        data_root=place.data_root.resolve() if place.data_root else None,
+        cache=place.cache.resolve(),
+        device="cuda" if slots.gpus_per_run else "cpu",
+        threads=slots.threads,
+        max_tokens=place.max_tokens,
+    )
+    if place.address == LOCAL:
+        return run_local(made, workplace, on_record)
+    from harness.launch.tune import run_tune
+
+    return run_tune(
+        made,
+        workplace,
+        address=place.address,
+        workers=place.workers,
+        gpus_per_run=slots.gpus_per_run,
+        on_record=on_record,
+        on_interrupt=on_interrupt,
+    )
+
+
+def _slots(grid: FrozenGrid, place: Place) -> Slots:
+    import torch
+
+    here = place.address in {None, LOCAL}
+    gpus = torch.cuda.device_count() if here else int(bool(place.gpus_per_run))
+    if place.gpus_per_run == 0:
+        gpus = 0
+    if place.gpus_per_run and not gpus:
+        raise InputError(f"--gpus-per-run {place.gpus_per_run}: this machine has no CUDA device")
+    slots = find_slots(
+        grid.checkpoints,
+        threads_per_run=place.threads_per_run,
+        workers=place.workers,
+        gpus=gpus,
+        gpus_per_run=place.gpus_per_run or 1.0,
+    )
+    # The plain loop is one worker with the threads of the fan-out, so that scores are the same.
+    return replace(slots, workers=1) if place.address == LOCAL else slots

@@ -1,0 +1,68 @@
+"""From the outputs of windows to one prediction an example: array operations over a whole split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from harness.data.encode import Encoded
+
+
+def choose_tags(
+    encoded: Encoded,
+    classes: NDArray[np.int64],
+    words: NDArray[np.int64],
+    tag_names: Sequence[str],
+) -> tuple[list[list[str]], NDArray[np.int64]]:
+    """Give each word the tag from the window where it has most context, `O` if none shows it.
+
+    `classes` are flat like the tokens (used where a word begins), `words` counts those of each
+    example. Returns the tags of each example, and how many of its words no window showed.
+    """
+    begins = np.flatnonzero(encoded.targets["word"] >= 0)
+    example = np.repeat(encoded.example, np.diff(encoded.starts))[begins]
+    first_word = np.cumsum(words) - words
+    place = first_word[example] + encoded.targets["word"][begins]
+    # Written from least to most context: what is written last stays.
+    order = np.argsort(encoded.targets["context"][begins], kind="stable")
+    chosen = np.zeros(int(words.sum()), dtype=np.int64)
+    seen = np.zeros(int(words.sum()), dtype=np.bool_)
+    chosen[place[order]] = classes[begins][order]
+    seen[place] = True
+    names = np.array(tag_names, dtype=object)[chosen]
+    tags = [list(part) for part in np.split(names, first_word[1:])]
+    owner = np.repeat(np.arange(len(words)), words)
+    return tags, np.bincount(owner[~seen], minlength=len(words))
+
+
+def choose_answers(
+    encoded: Encoded, windows: NDArray[np.float64], contexts: Sequence[str]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Choose the best span of each example over its windows, and compare it with no answer.
+
+    `windows` (4, features): score, start and end token of the best span of a window, and its null
+    score. Returns the texts ("" where no window shows any context) and the gaps: the lowest null
+    score of the example's windows minus the score of its best span, as the SQuAD 2.0 code of BERT
+    does (0 where there is no span).
+    """
+    score, null = windows[0], windows[3]
+    examples = len(contexts)
+    order = np.lexsort((-score, encoded.example))
+    example, first = np.unique(encoded.example[order], return_index=True)
+    best = order[first]
+    lowest_null = np.full(examples, np.inf)
+    np.minimum.at(lowest_null, encoded.example, null)
+    has_span = np.isfinite(score[best])
+    example, best = example[has_span], best[has_span]
+    gaps = np.zeros(examples)
+    gaps[example] = lowest_null[example] - score[best]
+    begin = encoded.targets["offset_start"][encoded.starts[best] + windows[1, best].astype(int)]
+    end = encoded.targets["offset_end"][encoded.starts[best] + windows[2, best].astype(int)]
+    texts = [""] * examples
+    for row, a, b in zip(example.tolist(), begin.tolist(), end.tolist(), strict=True):
+        texts[row] = contexts[row][a:b].strip()
+    return texts, gaps

@@ -1,0 +1,166 @@
+"""Weights and a split in, predictions out: computed in length order, given in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from harness.batching import split_by_tokens
+from harness.models.backbone import Backbone, autocast
+from harness.models.batch import Batch, collate
+from harness.models.decode import choose_answers, choose_tags
+from harness.models.heads import AnyHead
+from harness.models.ranking import TopDocuments
+from harness.models.spans import best_spans
+from harness.spec import QuestionAnswering, Recipe, Retrieval, Task, TokenClassification
+
+if TYPE_CHECKING:
+    from harness.data.encode import Encoded, EncodedCollection
+    from harness.data.frames import Collection
+
+SEARCH_DOCUMENTS = 8192
+"""Documents that are encoded before they are compared with the queries."""
+
+
+@torch.no_grad()
+def predict(
+    backbone: Backbone,
+    head: AnyHead,
+    task: Task,
+    part: pd.DataFrame | Collection,
+    encoded_part: Encoded | EncodedCollection,
+    recipe: Recipe,
+    *,
+    device: str,
+    max_tokens: int,
+) -> pd.DataFrame:
+    """Predict a split: the columns of its kind from `id` on, in the order of the split.
+
+    `max_tokens` bounds the padded tokens of a batch. Dropout is off.
+    """
+    backbone.module.to(device).eval()
+    head.to(device).eval()
+    run = _Forward(backbone, head, recipe, device, max_tokens)
+    if isinstance(task, Retrieval):
+        return _rank(run, task, cast("Collection", part), cast("EncodedCollection", encoded_part))
+    part, encoded = cast(pd.DataFrame, part), cast("Encoded", encoded_part)
+    if isinstance(task, TokenClassification):
+        return _tag(run, task, part, encoded)
+    if isinstance(task, QuestionAnswering):
+        return _answer(run, task, part, encoded)
+    return _label(run, task, part, encoded)
+
+
+class _Forward:
+    """Runs backbone and head over all features of a split, batch by batch."""
+
+    def __init__(
+        self, backbone: Backbone, head: AnyHead, recipe: Recipe, device: str, max_tokens: int
+    ) -> None:
+        self._backbone = backbone
+        self._head = head
+        self._precision = recipe.precision
+        self.device = device
+        self._max_tokens = max_tokens
+        self._layout = backbone.layout(device)
+
+    def __call__(self, encoded: Encoded) -> Iterator[tuple[NDArray[np.int64], Batch, torch.Tensor]]:
+        """Yield the rows of a batch, the batch and its outputs; the longest rows first."""
+        for rows in split_by_tokens(np.diff(encoded.starts), self._max_tokens):
+            batch = collate(encoded, rows, self._layout)
+            with autocast(self._precision, self.device):
+                outputs = self._head(self._backbone.hidden(batch), batch)
+            yield rows, batch, outputs
+
+
+def _label(run: _Forward, task: Task, part: pd.DataFrame, encoded: Encoded) -> pd.DataFrame:
+    """Predict a class or a number a row."""
+    collected = [(encoded.example[rows], outputs.float()) for rows, _, outputs in run(encoded)]
+    rows = np.concatenate([chosen for chosen, _ in collected])
+    outputs = np.empty((len(part), *collected[0][1].shape[1:]), dtype=np.float32)
+    outputs[rows] = torch.cat([values for _, values in collected]).cpu().numpy()
+    frame = pd.DataFrame({"id": part["id"], "gold": part["label"]})
+    if task.kind == "sequence_regression":
+        return frame.assign(prediction=outputs.astype(np.float64))
+    return frame.assign(prediction=outputs.argmax(1).astype(np.int64), logits=list(outputs))
+
+
+def _tag(
+    run: _Forward, task: TokenClassification, part: pd.DataFrame, encoded: Encoded
+) -> pd.DataFrame:
+    """Predict a tag a word."""
+    classes = np.zeros(len(encoded.token_ids), dtype=np.int64)
+    for _, batch, outputs in run(encoded):
+        begins = encoded.targets["word"][batch.source] >= 0
+        classes[batch.source[begins]] = outputs.argmax(-1).cpu().numpy()
+    words = part["words"].map(len).to_numpy()
+    predicted, unseen = choose_tags(encoded, classes, words, task.tag_names)
+    return pd.DataFrame(
+        {"id": part["id"], "gold": part["tags"], "prediction": predicted, "unseen": unseen}
+    )
+
+
+def _answer(
+    run: _Forward, task: QuestionAnswering, part: pd.DataFrame, encoded: Encoded
+) -> pd.DataFrame:
+    """Predict a span a question, and by how much the null answer beats it."""
+    windows = np.empty((4, len(encoded.example)), dtype=np.float64)
+    for rows, batch, outputs in run(encoded):
+        found = best_spans(outputs, batch.targets["context_BL"], task.best, task.max_answer_tokens)
+        null_B = outputs.float().sum(-1).gather(1, batch.targets["null"][:, None]).squeeze(1)
+        windows[:, rows] = torch.stack(
+            [*(value.double() for value in found), null_B.double()]
+        ).cpu()
+    texts, gaps = choose_answers(encoded, windows, part["context"].tolist())
+    return pd.DataFrame(
+        {
+            "id": part["id"],
+            "gold": [[answer["text"] for answer in answers] for answers in part["answers"]],
+            "prediction_text": texts,
+            "null_gap": gaps if task.unanswerable else 0.0,
+        }
+    )
+
+
+def _rank(
+    run: _Forward, task: Retrieval, part: Collection, encoded: EncodedCollection
+) -> pd.DataFrame:
+    """Rank the documents for every query, by the cosine of their embeddings."""
+    query_rows, queries = _embeddings(run, encoded.queries)
+    top = TopDocuments(queries[np.argsort(query_rows)], task.depth)
+    rows: list[NDArray[np.int64]] = []
+    pieces: list[torch.Tensor] = []
+    for chosen, _, outputs in run(encoded.documents):
+        rows.append(encoded.documents.example[chosen])
+        pieces.append(outputs)
+        if sum(map(len, rows)) >= SEARCH_DOCUMENTS:
+            top.add(np.concatenate(rows), torch.cat(pieces))
+            rows, pieces = [], []
+    if rows:
+        top.add(np.concatenate(rows), torch.cat(pieces))
+    places, scores = top.sorted()
+    names = part.corpus["id"].to_numpy()
+    judged = part.qrels.groupby("query_id", sort=False)[["document_id", "relevance"]].agg(list)
+    judged = judged.loc[part.queries["id"]]
+    return pd.DataFrame(
+        {
+            "id": part.queries["id"],
+            "documents": [list(row) for row in names[places]],
+            "scores": list(scores),
+            "gold": judged["document_id"].to_list(),
+            "relevance": judged["relevance"].to_list(),
+        }
+    )
+
+
+def _embeddings(run: _Forward, encoded: Encoded) -> tuple[NDArray[np.int64], torch.Tensor]:
+    collected = [(encoded.example[rows], outputs) for rows, _, outputs in run(encoded)]
+    return (
+        np.concatenate([rows for rows, _ in collected]),
+        torch.cat([outputs for _, outputs in collected]),
+    )
