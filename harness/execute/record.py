@@ -25,8 +25,8 @@ Record = dict[str, Any]
 
 TRACEBACK_CHARACTERS = 20_000
 
-MAX_TOKENS = 16_384
-"""Padded tokens of a batch in prediction, where nothing else is said."""
+MAX_TOKENS = {"cpu": 2_048, "cuda": 16_384}
+"""Padded tokens of a batch in prediction: what still fits a processor's cache, what fills a GPU."""
 
 
 class WorkerLostError(RunError):
@@ -37,8 +37,7 @@ class WorkerLostError(RunError):
 class Workplace:
     """Where runs are executed.
 
-    `device` is `cpu` or `cuda`, `threads` are those of one run, `max_tokens` are the padded tokens
-    of a batch in prediction.
+    `device` is `cpu` or `cuda`, `threads` are those of one run.
     """
 
     study: Path
@@ -46,7 +45,11 @@ class Workplace:
     cache: Path
     device: str = "cpu"
     threads: int = 1
-    max_tokens: int = MAX_TOKENS
+
+    @property
+    def max_tokens(self) -> int:
+        """Padded tokens of a batch in prediction."""
+        return MAX_TOKENS[self.device]
 
 
 class Clock:

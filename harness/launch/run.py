@@ -9,7 +9,7 @@ from typing import Literal
 
 from harness.checkpoints import default_cache
 from harness.errors import InputError
-from harness.execute import MAX_TOKENS, Workplace
+from harness.execute import Workplace
 from harness.grid import FrozenGrid, write_frozen
 from harness.launch.cost import TaskSize, measure_flops_per_second
 from harness.launch.local import run_local
@@ -36,7 +36,6 @@ class Place:
     workers: int | None = None
     threads_per_run: int | Literal["auto"] = "auto"
     gpus_per_run: float | None = None
-    max_tokens: int = MAX_TOKENS
 
 
 def plan(
@@ -95,7 +94,6 @@ def run(
         cache=place.cache.resolve(),
         device="cuda" if slots.gpus_per_run else "cpu",
         threads=slots.threads,
-        max_tokens=place.max_tokens,
     )
     if place.address == LOCAL:
         return run_local(made, workplace, on_record)
