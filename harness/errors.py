@@ -7,7 +7,8 @@ HarnessError                 yours to fix; the command line prints it without a 
 │   ├── CheckpointError      a checkpoint folder can't be used
 │   └── StudyError           a study folder does not fit what is asked of it
 └── RunError                 one run can't be completed; becomes that run's record
-    └── DivergedError        the loss or a gradient is no longer finite
+    ├── DivergedError        the loss or a gradient is no longer finite
+    └── WorkerLostError      a process can execute no further run (harness.execute)
 
 Anything else that escapes is a fault of harness itself and prints with its traceback.
 """

@@ -31,7 +31,7 @@ class RunProgress:
         self._task = bar.add_task("checking", total=None)
         self._states: Counter[str] = Counter()
         self._total = 0
-        self._began = self._logged = time.monotonic()
+        self._first = self._logged = time.monotonic()
 
     def say(self, what: str) -> None:
         """Replace the words before the bar."""
@@ -40,7 +40,6 @@ class RunProgress:
     def start(self, total: int) -> None:
         """Begin counting towards that many runs."""
         self._total = total
-        self._began = self._logged = time.monotonic()
         self._bar.update(self._task, description="starting workers", total=total, completed=0)
 
     def advance(self, record: Mapping[str, Any]) -> None:
@@ -53,9 +52,12 @@ class RunProgress:
                 f"[yellow]{record['status']}[/] {escape(name)}: {escape(_fault(record))}"
             )
         self._bar.update(self._task, description=escape(name), completed=done)
-        if not self._console.is_terminal and time.monotonic() - self._logged > LOG_SECONDS:
-            self._logged = time.monotonic()
-            left = (self._logged - self._began) / done * (self._total - done)
+        now = time.monotonic()
+        if done == 1:
+            self._first = now  # what came before was the start of the workers
+        elif not self._console.is_terminal and now - self._logged > LOG_SECONDS:
+            self._logged = now
+            left = (now - self._first) / (done - 1) * (self._total - done)
             self._console.print(f"{done} of {self._total} runs, about {left:.0f} s left")
 
 

@@ -1,1 +1,1 @@
-"""Placeholder docstring, replaced by the part that owns this package."""
+"""From a frozen grid to executed runs: what is left, what it costs, and who executes it."""
