@@ -1,14 +1,14 @@
 """The exceptions of harness.
 
-HarnessError                 yours to fix; the command line prints it without a traceback and exits with 2
-├── InputError               a file or a value given by you is wrong
-│   ├── SpecError            a YAML file has faults; all of them, each as file:line: key: what is wrong
-│   ├── DataError            a data file is missing, unreadable, empty or not what its card says
-│   ├── CheckpointError      a checkpoint folder can't be used
-│   └── StudyError           a study folder does not fit what is asked of it
-└── RunError                 one run can't be completed; becomes that run's record
-    ├── DivergedError        the loss or a gradient is no longer finite
-    └── WorkerLostError      a process can execute no further run (harness.execute)
+HarnessError               yours to fix: prints without a traceback, exit code 2
+├── InputError             a file or a value given by you is wrong
+│   ├── SpecError          a YAML file has faults; all of them, each at file:line: key
+│   ├── DataError          a data file is missing, unreadable, empty or not what its card says
+│   ├── CheckpointError    a checkpoint folder can't be used
+│   └── StudyError         a study folder does not fit what is asked of it
+└── RunError               one run can't be completed; becomes that run's record
+    ├── DivergedError      the loss or a gradient is no longer finite
+    └── WorkerLostError    a process can execute no further run (harness.execute)
 
 Anything else that escapes is a fault of harness itself and prints with its traceback.
 """

@@ -1,7 +1,7 @@
 """The only place that seeds: one run seed gives named, independent child generators.
 
-A child depends on the seed and its name alone, so results do not depend on the order of runs, on what
-a worker did before, or on `PYTHONHASHSEED`.
+A child depends on the seed and its name alone, so results do not depend on the order of runs, on
+what a worker did before, or on `PYTHONHASHSEED`.
 """
 
 from __future__ import annotations
