@@ -20,10 +20,10 @@ from sst2 import (
     Material,
     as_dataset,
     load_material,
-    trainer_arguments,
+    make_trainer,
     trainer_model,
 )
-from transformers import DataCollatorWithPadding, Trainer, set_seed
+from transformers import DataCollatorWithPadding, set_seed
 
 from harness.metrics import score
 from harness.models.heads import build_head
@@ -80,9 +80,11 @@ def trainer_accuracy(material: Material, checkpoint: Path, recipe: Recipe, seed:
     model = trainer_model(checkpoint)
     test = as_dataset(material.encoded["test"])
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(
-            model=model,
-            args=trainer_arguments(recipe, folder, seed, per_device_eval_batch_size=32),
+        trainer = make_trainer(
+            model,
+            recipe,
+            folder,
+            seed,
             train_dataset=as_dataset(material.encoded["train"]),
             data_collator=DataCollatorWithPadding(material.tokenizer),
         )

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
-from transformers import AutoModelForSequenceClassification, TrainingArguments
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
 from transformers.utils import logging
 
 from harness.checkpoints import discover
@@ -113,11 +114,16 @@ def trainer_model(checkpoint: Path) -> Any:
     )
 
 
-def trainer_arguments(recipe: Recipe, folder: str, seed: int, **more: Any) -> TrainingArguments:
-    """Say a recipe in `TrainingArguments`; nothing is saved or logged."""
-    return TrainingArguments(
+def make_trainer(model: Any, recipe: Recipe, folder: str, seed: int, **more: Any) -> Trainer:
+    """Make a `Trainer` with the numbers of a recipe; nothing is evaluated, saved or logged.
+
+    `more` are arguments of `Trainer`, and `train_sampling_strategy`.
+    """
+    strategy = more.pop("train_sampling_strategy", "random")
+    arguments = TrainingArguments(
         output_dir=folder,
         per_device_train_batch_size=recipe.batch_size,
+        per_device_eval_batch_size=recipe.batch_size,
         max_steps=recipe.max_steps,
         learning_rate=recipe.learning_rate,
         lr_scheduler_type=recipe.schedule,
@@ -129,14 +135,17 @@ def trainer_arguments(recipe: Recipe, folder: str, seed: int, **more: Any) -> Tr
         max_grad_norm=recipe.max_grad_norm,
         seed=seed,
         data_seed=seed,
+        train_sampling_strategy=strategy,
         save_strategy="no",
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
         use_cpu=True,
         dataloader_pin_memory=False,
-        **more,
     )
+    trainer = Trainer(model=model, args=arguments, **more)
+    trainer.remove_callback(PrinterCallback)
+    return trainer
 
 
 def tokens_per_example(encoded: Encoded) -> float:

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from harness.batching import split_by_tokens
-from harness.models.backbone import Backbone, autocast
+from harness.models.backbone import Backbone
 from harness.models.batch import Batch, collate
 from harness.models.decode import choose_answers, choose_tags
-from harness.models.heads import AnyHead
+from harness.models.heads import AnyHead, compute_outputs
 from harness.models.ranking import TopDocuments
 from harness.models.spans import best_spans
 from harness.spec import QuestionAnswering, Recipe, Retrieval, Task, TokenClassification
@@ -73,8 +73,9 @@ class _Forward:
         """Yield the rows of a batch, the batch and its outputs; the longest rows first."""
         for rows in split_by_tokens(np.diff(encoded.starts), self._max_tokens):
             batch = collate(encoded, rows, self._layout)
-            with autocast(self._precision, self.device):
-                outputs = self._head(self._backbone.hidden(batch), batch)
+            outputs = compute_outputs(
+                self._backbone, self._head, batch, self._precision, self.device
+            )
             yield rows, batch, outputs
 
 

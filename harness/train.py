@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from harness.batching import plan_steps, split_by_tokens
 from harness.errors import DivergedError
-from harness.models.backbone import Backbone, autocast, cast_parameters
+from harness.models.backbone import Backbone, cast_parameters
 from harness.models.batch import Batch, collate, flat_places
 from harness.models.contrastive import TEMPERATURE, KnownPairs, Side, backward_pairs
-from harness.models.heads import AnyHead, Head
+from harness.models.heads import AnyHead, Head, compute_outputs
 from harness.models.vocabulary import UnreadRows, only_rows
 from harness.optim import make_optimiser, schedule_multiplier
 from harness.seeding import numpy_generator, seed_dropout
@@ -201,9 +201,8 @@ class _Work:
         self.layout = self.backbone.layout(self.device)
 
     def _outputs(self, batch: Batch) -> torch.Tensor:
-        with autocast(self.recipe.precision, self.device):
-            outputs: torch.Tensor = self.head(self.backbone.hidden(batch), batch)
-        return outputs
+        precision = self.recipe.precision
+        return compute_outputs(self.backbone, self.head, batch, precision, self.device)
 
     def _pieces(self, lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Split a batch where the recipe says so and it is too large: places in the batch."""

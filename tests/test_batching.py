@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.batching import plan_epoch, plan_steps, split_by_tokens
@@ -23,6 +23,7 @@ def order(seed: int = 0) -> np.random.Generator:
     return numpy_generator(seed, "order")
 
 
+@settings(deadline=None)
 @given(some_lengths, some_recipes)
 def test_an_epoch_covers_every_row_once(lengths, recipe):
     batches = plan_epoch(lengths, recipe, order())
@@ -31,6 +32,7 @@ def test_an_epoch_covers_every_row_once(lengths, recipe):
     assert all(size == recipe.batch_size for size in sizes[:-1])
 
 
+@settings(deadline=None)
 @given(some_lengths, some_recipes)
 def test_a_plan_has_a_batch_for_every_step(lengths, recipe):
     plan = plan_steps(lengths, recipe, order())
@@ -38,6 +40,7 @@ def test_a_plan_has_a_batch_for_every_step(lengths, recipe):
     assert min(map(len, plan)) >= 1
 
 
+@settings(deadline=None)
 @given(some_lengths, some_recipes, st.integers(0, 100))
 def test_the_order_depends_on_the_seed_and_not_on_the_rate(lengths, recipe, seed):
     faster = recipe.model_copy(update={"learning_rate": 1.0, "precision": "bf16"})
@@ -82,6 +85,7 @@ def test_a_bucketed_run_does_not_go_from_short_to_long():
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.5
 
 
+@settings(deadline=None)
 @given(some_lengths, st.integers(1, 200))
 def test_groups_keep_to_the_token_budget_and_cover_every_row_once(lengths, max_tokens):
     groups = split_by_tokens(lengths, max_tokens)

@@ -68,6 +68,14 @@ def test_a_regression_predicts_numbers(tmp_path):
     assert frame["prediction"].nunique() == 9
 
 
+def test_predictions_in_bf16_are_not_rounded_to_bf16(tmp_path):
+    part = pd.DataFrame({"id": ids(9), "label": np.linspace(0, 1, 9)})
+    backbone = tiny_bert(tmp_path)
+    _, frame = run(backbone, NUMBER, part, encoded_texts(LENGTHS), precision="bf16")
+    values = torch.tensor(frame["prediction"].to_numpy())
+    assert (values != values.bfloat16().double()).any()
+
+
 def tag_windows() -> Encoded:
     """Four words in two windows that share word 2; two words of which no window shows the last."""
     return Encoded(

@@ -11,9 +11,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from harness.models.backbone import Backbone, autocast
 from harness.models.batch import Batch
 from harness.models.pooling import pool
 from harness.spec import (
+    Precision,
     QuestionAnswering,
     Retrieval,
     SequenceClassification,
@@ -39,6 +41,11 @@ class Head(nn.Module):
         """Compute the outputs from the hidden states."""
         raise NotImplementedError
 
+    def project(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Apply dropout and the linear layer, in the precision of its weights."""
+        outputs: torch.Tensor = self.linear(self.dropout(vectors.to(self.linear.weight.dtype)))
+        return outputs
+
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Give the sum of the loss terms of a batch, and how many terms those are."""
         raise NotImplementedError
@@ -53,8 +60,7 @@ class ClassificationHead(Head):
 
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Pool, then score the classes: (B, classes)."""
-        scores_BC: torch.Tensor = self.linear(self.dropout(pool(hidden_BLD, batch)))
-        return scores_BC
+        return self.project(pool(hidden_BLD, batch))
 
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Cross entropy, a term a sequence."""
@@ -67,8 +73,7 @@ class RegressionHead(Head):
 
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Pool, then one number a sequence: (B,)."""
-        values_B1: torch.Tensor = self.linear(self.dropout(pool(hidden_BLD, batch)))
-        return values_B1.squeeze(-1)
+        return self.project(pool(hidden_BLD, batch)).squeeze(-1)
 
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Squared error, a term a sequence."""
@@ -81,9 +86,7 @@ class TaggingHead(Head):
 
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Gather the tokens that begin a word, then score the tags: (N, tags)."""
-        words_ND = hidden_BLD.flatten(0, 1)[batch.targets["word_position"]]
-        scores_NC: torch.Tensor = self.linear(self.dropout(words_ND))
-        return scores_NC
+        return self.project(hidden_BLD.flatten(0, 1)[batch.targets["word_position"]])
 
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Cross entropy, a term a word."""
@@ -103,8 +106,7 @@ class SpanHead(Head):
 
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Score all tokens as start and as end: (B, L, 2), unmasked."""
-        scores_BL2: torch.Tensor = self.linear(self.dropout(hidden_BLD))
-        return scores_BL2
+        return self.project(hidden_BLD)
 
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Mean cross entropy of start and end, over context and null; a term a window."""
@@ -133,6 +135,19 @@ class EmbeddingHead(nn.Module):
 
 
 AnyHead = Head | EmbeddingHead
+
+
+def compute_outputs(
+    backbone: Backbone, head: AnyHead, batch: Batch, precision: Precision, device: str
+) -> torch.Tensor:
+    """Run backbone and head over a batch.
+
+    Only the backbone computes in bf16 by autocast: outputs rounded to 8 bits would make ties.
+    """
+    with autocast(precision, device):
+        hidden_BLD = backbone.hidden(batch)
+    outputs: torch.Tensor = head(hidden_BLD, batch)
+    return outputs
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.data.encode import Encoded
@@ -61,6 +61,7 @@ def test_the_tokens_of_a_context_are_marked():
     assert batch.targets["end"].tolist() == [0, 2]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=20), st.data())
 def test_every_token_is_found_where_it_lies(lengths, data):
     starts = np.concatenate([[0], np.cumsum(lengths)])
