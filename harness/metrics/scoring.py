@@ -15,7 +15,7 @@ import pandas as pd
 
 from harness.errors import SpecError
 from harness.metrics import answers, classification, modules, ranking, regression, tagging
-from harness.spec import Task
+from harness.spec import LOWER_IS_BETTER, Task
 
 Parts = Mapping[str, pd.DataFrame]
 Scores = dict[str, dict[str, float]]
@@ -36,12 +36,16 @@ class KindMetrics:
 
 
 def check_metrics(task: Task) -> None:
-    """Check that the task's kind has all metrics of its card.
+    """Check that the task's kind has all metrics of its card, and that the first can choose a rate.
 
     Raises:
         SpecError: it does not have them; a line for each that it lacks.
     """
     found = [(place, name, metric_fault(task, name)) for place, name in enumerate(task.metrics)]
+    if task.main_metric in LOWER_IS_BETTER:
+        found.append(
+            (0, task.main_metric, "lower is better, so it can't be first, where it chooses")
+        )
     lines = [
         f"task {task.name}: metrics.{place}: {name!r}: {text}"
         for place, name, text in found

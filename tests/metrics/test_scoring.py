@@ -78,6 +78,17 @@ def test_all_unknown_metrics_of_a_card_are_named_at_once_with_suggestions() -> N
     ]
 
 
+@pytest.mark.parametrize("name", ["log_loss", "ece"])
+def test_what_is_better_when_it_is_lower_can_not_choose_the_rate(name: str) -> None:
+    task = SequenceClassification(
+        name="toy", kind="sequence_classification", text="t", labels=("no", "yes"), data=DATA,
+        metrics=(name, "accuracy"),
+    )  # fmt: skip
+    with pytest.raises(SpecError, match=rf"metrics\.0: '{name}': lower is better"):
+        check_metrics(task)
+    check_metrics(task.model_copy(update={"metrics": ("accuracy", name)}))
+
+
 def test_only_the_metrics_that_are_asked_for_are_computed() -> None:
     assert score(REGRESSION, PREDICTIONS, ["pearson"])["test"].keys() == {"pearson"}
     assert score(REGRESSION, PREDICTIONS, [])["test"] == {}
