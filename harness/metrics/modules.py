@@ -149,12 +149,15 @@ def _missing(name: str, folder: str | None) -> str:
 
 def _inputs(task: Task, parts: _Parts, module: Any) -> dict[str, tuple[list[Any], list[Any]]]:
     """Give predictions and references of each split, in the layout that the module wants."""
+    features = module.features[0] if isinstance(module.features, list) else module.features
+    if task.kind == "sequence_regression" and "int" in str(features["predictions"]):
+        # `evaluate` would cut the fractions off and say nothing.
+        raise RunError("this module takes whole numbers, and the task predicts others")
     if not isinstance(task, QuestionAnswering):
         return {
             split: (frame["prediction"].tolist(), frame["gold"].tolist())
             for split, frame in parts.items()
         }
-    features = module.features[0] if isinstance(module.features, list) else module.features
     layout = _squad_layout if isinstance(features["predictions"], Mapping) else _plain_layout
     said = answers.final_texts(task, parts)
     return {split: layout(frame, said[split], features) for split, frame in parts.items()}

@@ -185,6 +185,12 @@ def test_a_module_that_wants_other_inputs_is_refused_when_the_card_is_checked(fo
     assert "the module share can't score a task of the kind token_classification" in said
 
 
+def test_a_module_of_whole_numbers_is_no_module_of_a_regression(folder: Path) -> None:
+    write_module(folder, "share", LABELS, f'{{"share": {SHARE}}}')
+    said = fault(card("sequence_regression", "evaluate/share"))
+    assert said.endswith("this module takes whole numbers, and the task predicts others")
+
+
 def test_a_module_that_breaks_is_the_fault_of_its_run(folder: Path) -> None:
     write_module(folder, "broken", LABELS, '{"broken": 1 / (len(predictions) - 4)}')
     task = card("sequence_classification", "evaluate/broken")
