@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.batching import split_by_tokens
 from harness.models.backbone import Backbone
 from harness.models.batch import Batch, collate
-from harness.models.decode import choose_answers, choose_tags
+from harness.models.decode import choose_answers, choose_tags, list_tokens
 from harness.models.heads import AnyHead, compute_outputs
 from harness.models.ranking import TopDocuments
 from harness.models.spans import best_spans
@@ -117,13 +117,17 @@ def _answer(
         windows[:, rows] = torch.stack(
             [*(value.double() for value in found), null_B.double()]
         ).cpu()
-    texts, gaps = choose_answers(encoded, windows, part["context"].tolist())
+    texts, gaps, tokens = choose_answers(encoded, windows, part["context"].tolist())
+    _, feature = np.unique(encoded.example, return_index=True)  # any one of an example knows
+    gold = list_tokens(*(encoded.targets[name][feature] for name in ("gold_first", "gold_last")))
     return pd.DataFrame(
         {
             "id": part["id"],
             "gold": [[answer["text"] for answer in answers] for answers in part["answers"]],
             "prediction_text": texts,
             "null_gap": gaps if task.unanswerable else 0.0,
+            "gold_tokens": gold,
+            "prediction_tokens": tokens,
         }
     )
 

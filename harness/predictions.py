@@ -31,6 +31,8 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "gold": _TEXTS,
         "prediction_text": pa.string(),
         "null_gap": pa.float64(),
+        "gold_tokens": pa.list_(pa.int32()),
+        "prediction_tokens": pa.list_(pa.int32()),
     },
     "retrieval": {
         "documents": _TEXTS,
@@ -39,7 +41,11 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "relevance": pa.list_(pa.int64()),
     },
 }
-"""Columns after `split` and `id`, by kind of task."""
+"""Columns after `split` and `id`, by kind of task.
+
+The tokens of a question are places among the tokens of its context, from 0 on: those of the first
+gold answer (none where there is none), and of what is predicted.
+"""
 
 
 def predictions_path(study: Path, run_id: str) -> Path:

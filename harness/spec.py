@@ -29,6 +29,8 @@ Role = Literal["train", "validation", "test"]
 Attention = Literal["native", "bidirectional", "causal"]
 Pooling = Literal["mean", "first", "last"]
 Precision = Literal["fp32", "bf16", "bf16_pure"]
+LOWER_IS_BETTER = frozenset({"log_loss", "ece"})
+"""Metrics that can't choose a rate, since the largest score is chosen."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 

@@ -33,5 +33,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SmallWorld:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the tests out of the user's cache."""
+    """Keep the tests out of the user's caches."""
     os.environ["HARNESS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["HF_MODULES_CACHE"] = str(tmp_path_factory.mktemp("modules"))

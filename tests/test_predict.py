@@ -11,6 +11,7 @@ from harness.models.batch import collate
 from harness.models.decode import choose_answers, choose_tags
 from harness.models.heads import build_head
 from harness.predict import predict
+from harness.predictions import COLUMNS
 from harness.seeding import torch_generator
 from tests.models.tiny import (
     ANSWERS,
@@ -129,6 +130,9 @@ def answer_windows() -> Encoded:
             "start": np.zeros(4, dtype=np.int32),
             "end": np.zeros(4, dtype=np.int32),
             "null": np.zeros(4, dtype=np.int32),
+            "context_begin": np.array([1, -1, 1, 0], dtype=np.int32),  # "sat." is token 2
+            "gold_first": np.array([1, 1, -1, 0], dtype=np.int32),
+            "gold_last": np.array([1, 1, -1, 0], dtype=np.int32),
             "offset_start": np.array([-1, 0, 4, -1, 8, -1, 0, -1], dtype=np.int32),
             "offset_end": np.array([-1, 3, 7, -1, 11, -1, 2, -1], dtype=np.int32),
         },
@@ -145,15 +149,17 @@ def test_the_best_span_of_all_windows_wins_over_the_lowest_null_score():
             [3.0, 9.0, 2.5, 1.0],  # null
         ]
     )
-    texts, gaps = choose_answers(answer_windows(), windows, ["The cat sat.", "So", "x"])
+    texts, gaps, tokens = choose_answers(answer_windows(), windows, ["The cat sat.", "So", "x"])
     assert texts == ["sat", "So", ""]
+    assert tokens == [[2], [0], []]
     assert gaps.tolist() == [-2.0, 1.5, 0.0]
 
 
 def test_an_answer_is_the_text_of_the_context_between_its_tokens():
     windows = np.array([[6.0, 5.0, 1.0, -np.inf], [1, 1, 1, 0], [2, 1, 1, 0], [3.0] * 4])
-    texts, _ = choose_answers(answer_windows(), windows, ["The cat sat.", "So", "x"])
+    texts, _, tokens = choose_answers(answer_windows(), windows, ["The cat sat.", "So", "x"])
     assert texts == ["The cat", "So", ""]
+    assert tokens == [[0, 1], [0], []]
 
 
 def test_questions_are_answered_in_order_with_all_their_golds(tmp_path):
@@ -171,12 +177,15 @@ def test_questions_are_answered_in_order_with_all_their_golds(tmp_path):
     )
     backbone = tiny_bert(tmp_path)
     _, frame = run(backbone, ANSWERS, part, answer_windows())
-    assert list(frame.columns) == ["id", "gold", "prediction_text", "null_gap"]
+    assert ["id", *COLUMNS["question_answering"]] == list(frame.columns)
     assert frame["gold"].tolist() == [["cat", "The cat"], [], ["x"]]
     assert frame["prediction_text"][1:].tolist() == ["So", ""]
     assert frame["prediction_text"][0] in {"The", "The cat", "cat", "sat"}
     assert np.isfinite(frame["null_gap"]).all()
     assert frame["null_gap"][0] != 0
+    assert frame["gold_tokens"].tolist() == [[1], [], [0]]
+    words = dict(zip(["The", "The cat", "cat", "sat"], ([0], [0, 1], [1], [2]), strict=True))
+    assert frame["prediction_tokens"].tolist() == [words[frame["prediction_text"][0]], [0], []]
     always = ANSWERS.model_copy(update={"unanswerable": False})
     _, frame = run(backbone, always, part, answer_windows())
     assert frame["null_gap"].tolist() == [0.0, 0.0, 0.0]

@@ -52,6 +52,8 @@ FRAMES = {
             "gold": [[], ["Saint Bernadette", "“Bernadette”"]],
             "prediction_text": ["", "Saint\u2028Bernadette"],
             "null_gap": [1.25, -7.0],
+            "gold_tokens": [[], [3, 4]],
+            "prediction_tokens": [[0], [3, 4, 5]],
         }
     ),
     "retrieval": pd.DataFrame(
@@ -84,7 +86,10 @@ def test_the_format_on_disk_is_pinned(tmp_path: Path) -> None:
         },
         "sequence_regression": {"gold": "double", "prediction": "double"},
         "token_classification": {"gold": texts, "prediction": texts, "unseen": "int64"},
-        "question_answering": {"gold": texts, "prediction_text": "string", "null_gap": "double"},
+        "question_answering": {
+            "gold": texts, "prediction_text": "string", "null_gap": "double",
+            "gold_tokens": "list<element: int32>", "prediction_tokens": "list<element: int32>",
+        },
         "retrieval": {
             "documents": texts, "scores": "list<element: float>", "gold": texts,
             "relevance": "list<element: int64>",

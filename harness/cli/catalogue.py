@@ -117,6 +117,7 @@ def fetch(
     from harness.checkpoints import discover
     from harness.data import load_examples
     from harness.grid import Grid, find_grid_file
+    from harness.metrics import check_metrics
     from harness.tasks import find_task, load_tasks
     from harness.yamlio import load_yaml
 
@@ -124,6 +125,7 @@ def fetch(
     out = Console()
     for name in load_yaml(find_grid_file(grid), TypeAdapter(Grid)).tasks:
         card = find_task(name, catalogue)
+        check_metrics(card)  # brings the modules of `evaluate` that it names
         if card.data.hub is None:
             out.print(f"{name}: native files only; copy them and give --data-root")
             continue

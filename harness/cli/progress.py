@@ -1,9 +1,8 @@
-"""Progress of runs with the time left: a bar on a terminal, a line now and then in a log."""
+"""Progress with the time left: a bar on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -22,15 +21,14 @@ from rich.progress import (
 LOG_SECONDS = 30.0
 
 
-class RunProgress:
-    """Counts records as they come; failures are said at once, by name."""
+class ItemProgress:
+    """Counts runs as they come."""
 
-    def __init__(self, console: Console, bar: Progress) -> None:
+    def __init__(self, console: Console, bar: Progress, words: str) -> None:
         self._console = console
         self._bar = bar
-        self._task = bar.add_task("checking", total=None)
-        self._states: Counter[str] = Counter()
-        self._total = 0
+        self._task = bar.add_task(words, total=None)
+        self._done = self._total = 0
         self._first = self._logged = time.monotonic()
 
     def say(self, what: str) -> None:
@@ -40,25 +38,32 @@ class RunProgress:
     def start(self, total: int) -> None:
         """Begin counting towards that many runs."""
         self._total = total
-        self._bar.update(self._task, description="starting workers", total=total, completed=0)
+        self._bar.update(self._task, total=total, completed=0)
+
+    def count(self, name: str) -> None:
+        """Count one run, and show its name."""
+        self._done += 1
+        self._bar.update(self._task, description=escape(name), completed=self._done)
+        now = time.monotonic()
+        if self._done == 1:
+            self._first = now  # what came before was the start
+        elif not self._console.is_terminal and now - self._logged > LOG_SECONDS:
+            self._logged = now
+            left = (now - self._first) / (self._done - 1) * (self._total - self._done)
+            self._console.print(f"{self._done} of {self._total} runs, about {left:.0f} s left")
+
+
+class RunProgress(ItemProgress):
+    """Counts records as they come; failures are said at once, by name."""
 
     def advance(self, record: Mapping[str, Any]) -> None:
         """Count one record."""
-        self._states[record["status"]] += 1
-        done = sum(self._states.values())
         name = f"{record['checkpoint']} on {record['task']}"
         if record["status"] != "ok":
             self._console.print(
                 f"[yellow]{record['status']}[/] {escape(name)}: {escape(_fault(record))}"
             )
-        self._bar.update(self._task, description=escape(name), completed=done)
-        now = time.monotonic()
-        if done == 1:
-            self._first = now  # what came before was the start of the workers
-        elif not self._console.is_terminal and now - self._logged > LOG_SECONDS:
-            self._logged = now
-            left = (now - self._first) / (done - 1) * (self._total - done)
-            self._console.print(f"{done} of {self._total} runs, about {left:.0f} s left")
+        self.count(name)
 
 
 def _fault(record: Mapping[str, Any]) -> str:
@@ -73,7 +78,19 @@ def _fault(record: Mapping[str, Any]) -> str:
 @contextmanager
 def run_progress(console: Console) -> Iterator[RunProgress]:
     """Show a bar while runs go on."""
-    with Progress(
+    with _bar(console) as bar:
+        yield RunProgress(console, bar, "checking")
+
+
+@contextmanager
+def item_progress(console: Console, words: str) -> Iterator[ItemProgress]:
+    """Show a bar while finished runs are looked at one after another; `words` stand before it."""
+    with _bar(console) as bar:
+        yield ItemProgress(console, bar, words)
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -81,5 +98,4 @@ def run_progress(console: Console) -> Iterator[RunProgress]:
         TimeRemainingColumn(elapsed_when_finished=True),
         console=console,
         disable=not console.is_terminal,
-    ) as bar:
-        yield RunProgress(console, bar)
+    )

@@ -235,6 +235,7 @@ def execute(grid: FrozenGrid, study: Path, place: Place, *, retry_failed: bool =
         def on_plan(made: Plan, slots: Slots) -> None:
             show_plan(made, slots, console)
             progress.start(made.to_run)
+            progress.say("starting workers")
 
         outcome = run_study(
             grid,

@@ -31,7 +31,11 @@ class Encoded:
                                      window; null int32 (F,): position of the null token;
                                      offset_start, offset_end int32 (T,): character span in the
                                      context (end exclusive, without white space at its ends), -1
-                                     for tokens that show no character of the context
+                                     for tokens that show no character of the context;
+                                     context_begin int32 (F,): position in the feature less place
+                                     among the tokens of the context, of every context token;
+                                     gold_first, gold_last int32 (F,): places of the first gold
+                                     answer, in this window or not, -1 where there is none
             retrieval                none
         counts     features, tokens, truncated (examples cut by the length), and what a kind adds
     """

@@ -1,6 +1,7 @@
 """Metrics of answers: exact match and F1 of SQuAD, and the threshold above which none is given.
 
-Definitions: Rajpurkar et al. 2016 (SQuAD) and 2018 (2.0), as in the official evaluation of 2.0.
+Definitions: Rajpurkar et al. 2016 (SQuAD) and 2018 (2.0), as in the official evaluation of 2.0,
+whose keys the scores of the questions with and without an answer have.
 """
 
 from __future__ import annotations
@@ -8,23 +9,34 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import RunError
+from harness.metrics import paper
 from harness.spec import QuestionAnswering
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+PAPER = "paper/token_f1"
+_OF_PART = {
+    "HasAns_exact": (True, 0),
+    "HasAns_f1": (True, 1),
+    "NoAns_exact": (False, 0),
+    "NoAns_f1": (False, 1),
+}
+"""Metrics of the questions with an answer or without: which, and the column of what is earned."""
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def names(task: QuestionAnswering) -> tuple[str, ...]:
     """Name the metrics of the task."""
-    return ("exact_match", "f1")
+    parts = tuple(_OF_PART) if task.unanswerable else ()
+    return ("exact_match", "f1", *parts, PAPER)
 
 
 def normalise(text: str) -> str:
@@ -44,38 +56,50 @@ def f1(prediction: str, golds: Iterable[str]) -> float:
 
 
 def score(
-    task: QuestionAnswering, parts: Mapping[str, pd.DataFrame]
+    task: QuestionAnswering, parts: Mapping[str, pd.DataFrame], wanted: Collection[str]
 ) -> dict[str, dict[str, float]]:
-    """Score all splits: {split: {metric: value}}.
+    """Score all splits by the metrics that are wanted: {split: {metric: value}}.
 
     Where some questions have no answer, a question is left without one when its `null_gap` is above
     the threshold that gives the best F1 on validation (0 where there is no validation split); that
-    threshold stands in every split as `null_threshold`.
+    threshold stands in every split as `null_threshold`. A part without questions has no score, and
+    predictions that do not say which tokens were answered have no `paper/token_f1`.
 
     Raises:
         RunError: a `null_gap` is not finite.
     """
     outcomes = {split: _outcomes(frame) for split, frame in parts.items()}
-    if not task.unanswerable:
-        return {split: _means(outcome.answered) for split, outcome in outcomes.items()}
-    threshold = _threshold(parts, outcomes)
+    threshold = _threshold(parts, outcomes) if task.unanswerable else None
     scores = {}
     for split, frame in parts.items():
-        keeps_answer = _gaps(frame) <= threshold
-        final = np.where(keeps_answer[:, None], outcomes[split].answered, outcomes[split].silent)
-        scores[split] = {**_means(final), "null_threshold": threshold}
+        kept = _kept(frame, threshold)
+        earned = np.where(kept[:, None], outcomes[split].answered, outcomes[split].silent)
+        values = _means(earned, frame["gold"].map(bool).to_numpy(dtype=bool))
+        if PAPER in wanted and "prediction_tokens" in frame:
+            values[PAPER] = _mean_token_f1(frame, kept)
+        scores[split] = {name: values[name] for name in wanted if name in values}
+        if threshold is not None:
+            scores[split]["null_threshold"] = threshold
     return scores
+
+
+def final_texts(
+    task: QuestionAnswering, parts: Mapping[str, pd.DataFrame]
+) -> dict[str, pd.Series[str]]:
+    """Give what is answered in each split, "" where the gap is above the threshold."""
+    threshold = None
+    if task.unanswerable:
+        validation = {split: _outcomes(parts[split]) for split in parts if split == "validation"}
+        threshold = _threshold(parts, validation)
+    return {
+        split: frame["prediction_text"].where(_kept(frame, threshold), "")
+        for split, frame in parts.items()
+    }
 
 
 def is_collapsed(task: QuestionAnswering, parts: Mapping[str, pd.DataFrame]) -> bool:
     """Say whether all questions of test get the same answer, or none does."""
-    answers = parts["test"]["prediction_text"]
-    if task.unanswerable:
-        threshold = 0.0
-        if "validation" in parts:
-            threshold = _threshold(parts, {"validation": _outcomes(parts["validation"])})
-        answers = answers.where(_gaps(parts["test"]) <= threshold, "")
-    return len(set(answers)) == 1
+    return len(set(final_texts(task, parts)["test"])) == 1
 
 
 def best_threshold(
@@ -144,5 +168,23 @@ def _gaps(frame: pd.DataFrame) -> NDArray[np.float64]:
     return gaps
 
 
-def _means(earned: NDArray[np.float64]) -> dict[str, float]:
-    return {"exact_match": float(earned[:, 0].mean()), "f1": float(earned[:, 1].mean())}
+def _kept(frame: pd.DataFrame, threshold: float | None) -> NDArray[np.bool_]:
+    """Say which questions get their answer, (examples,): all, where there is no threshold."""
+    if threshold is None:
+        return np.ones(len(frame), dtype=np.bool_)
+    return np.asarray(_gaps(frame) <= threshold)
+
+
+def _means(earned: NDArray[np.float64], has_answer: NDArray[np.bool_]) -> dict[str, float]:
+    """Average what was earned, (examples, 2), over all questions and over either part of them."""
+    means = dict(zip(("exact_match", "f1"), earned.mean(axis=0).tolist(), strict=True))
+    for name, (answerable, column) in _OF_PART.items():
+        chosen = earned[has_answer == answerable, column]
+        if len(chosen):
+            means[name] = float(chosen.mean())
+    return means
+
+
+def _mean_token_f1(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> float:
+    rows = zip(frame["prediction_tokens"], frame["gold_tokens"], kept, strict=True)
+    return fmean(paper.token_f1(said if given else (), gold) for said, gold, given in rows)

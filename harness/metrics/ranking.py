@@ -3,13 +3,13 @@
 ir-measures reads the names and is the reference of the tests. Its providers order equal scores by
 document id, so that an id can be worth a point of nDCG: the values come from `ties`, and measures
 that have no formula there are refused. A card with `corpus: judged` says `judged/` before each
-name, here and in tables.
+name, here and in tables; `paper/nDCG@10` is of that corpus by definition and says no more.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import ir_measures
@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from harness.errors import RunError
-from harness.metrics import ties
+from harness.metrics import paper, ties
 from harness.spec import Retrieval
 
 _STANDARD = ("nDCG@10", "RR@10", "R@100")
-_EXAMPLES = ("nDCG@10", "RR@10", "R@100", "P@10", "AP", "Success@5")
+_EXAMPLES = ("nDCG@10", "RR@10", "R@100", "P@10", "AP", "Success@5", "Judged@10")
 _PARAMETERS = {
     "nDCG": {"cutoff", "dcg"},
     "P": {"cutoff", "rel"},
@@ -29,19 +29,26 @@ _PARAMETERS = {
     "RR": {"cutoff", "rel"},
     "AP": {"cutoff", "rel"},
     "Success": {"cutoff", "rel"},
+    "Judged": {"cutoff"},
 }
+_NEEDS_CUTOFF = {"P", "R", "Success", "Judged"}
 _JUDGED = "judged/"
+_PAPER = "paper/nDCG@10"
+_PAPER_CUTOFF = 10
 
 
 def names(task: Retrieval) -> tuple[str, ...]:
     """Name the standard metrics of the task, as deep as its rankings go."""
-    return tuple(
+    standard = tuple(
         _prefix(task) + name for name in _STANDARD if int(name.split("@")[1]) <= task.depth
     )
+    return standard if _paper_fault(task, _PAPER) else (*standard, _PAPER)
 
 
 def fault(task: Retrieval, name: str) -> str | None:
     """Say what is wrong with a metric's name in the task's card, None if nothing is."""
+    if name.startswith("paper/"):
+        return _paper_fault(task, name)
     prefix = _prefix(task)
     if prefix and not name.startswith(prefix):
         return f"the corpus is `judged`, so say {prefix + name!r}"
@@ -59,19 +66,17 @@ def fault(task: Retrieval, name: str) -> str | None:
     return None
 
 
-def score(task: Retrieval, frame: pd.DataFrame) -> dict[str, float]:
-    """Score one split: means over its queries; one without documents scores 0.
+def score(task: Retrieval, frame: pd.DataFrame, wanted: Collection[str]) -> dict[str, float]:
+    """Score one split by the metrics that are wanted: means over its queries.
+
+    A query without documents scores 0.
 
     Raises:
         RunError: a score is not finite, or a document is ranked twice for a query.
     """
     rankings = _rankings(frame)
     prefix = _prefix(task)
-    wanted = dict.fromkeys((*names(task), *task.metrics))
-    return {
-        name: float(np.mean(_values(_parse(name.removeprefix(prefix)), rankings)))
-        for name in wanted
-    }
+    return {name: float(np.mean(_values(name.removeprefix(prefix), rankings))) for name in wanted}
 
 
 def is_collapsed(frame: pd.DataFrame) -> bool:
@@ -85,6 +90,17 @@ def is_collapsed(frame: pd.DataFrame) -> bool:
 
 def _prefix(task: Retrieval) -> str:
     return _JUDGED if task.corpus == "judged" else ""
+
+
+def _paper_fault(task: Retrieval, name: str) -> str | None:
+    """Say why the task can't have the paper's score, None if it can."""
+    if name != _PAPER:
+        return f"the paper has one score of rankings, {_PAPER!r}"
+    if task.corpus != "judged":
+        return "the paper ranks judged documents alone; set `corpus: judged` in the card"
+    if task.depth < _PAPER_CUTOFF:
+        return f"looks deeper than the {task.depth} documents kept a query; raise `depth`"
+    return None
 
 
 def _parse(name: str) -> ir_measures.Measure:
@@ -102,7 +118,7 @@ def _parse(name: str) -> ir_measures.Measure:
         raise ValueError(f"parameter {surplus[0]!r} is not supported")
     if parameters.get("dcg", "log2") not in {"log2", "exp-log2"}:
         raise ValueError("dcg must be 'log2' or 'exp-log2'")
-    if measure.NAME in {"P", "R", "Success"} and "cutoff" not in parameters:
+    if measure.NAME in _NEEDS_CUTOFF and "cutoff" not in parameters:
         raise ValueError(f"needs a cutoff, such as {measure.NAME}@10")
     for key in parameters.keys() & {"cutoff", "rel"}:
         if type(parameters[key]) is not int or parameters[key] < 1:
@@ -110,8 +126,11 @@ def _parse(name: str) -> ir_measures.Measure:
     return measure
 
 
-def _values(measure: ir_measures.Measure, rankings: ties.Rankings) -> ties.Floats:
+def _values(name: str, rankings: ties.Rankings) -> ties.Floats:
     """Compute a measure for every query, (Q,)."""
+    if name == _PAPER:
+        return paper.retrieved_ndcg(rankings, _PAPER_CUTOFF)
+    measure = _parse(name)
     arguments: dict[str, Any] = dict(measure.params)
     match measure.NAME:
         case "nDCG":
@@ -127,6 +146,8 @@ def _values(measure: ir_measures.Measure, rankings: ties.Rankings) -> ties.Float
             return ties.average_precision(rankings, **arguments)
         case "Success":
             return ties.success(rankings, **arguments)
+        case "Judged":
+            return ties.judged_share(rankings, **arguments)
     raise AssertionError(measure)
 
 
@@ -134,6 +155,7 @@ def _rankings(frame: pd.DataFrame) -> ties.Rankings:
     width = max(1, *map(len, frame["documents"]))
     scores_QD = np.full((len(frame), width), -np.inf, dtype=np.float32)
     grades_QD = np.zeros((len(frame), width), dtype=np.int64)
+    known_QD = np.zeros((len(frame), width), dtype=np.bool_)
     judged_QJ = np.zeros((len(frame), max(1, *map(len, frame["gold"]))), dtype=np.int64)
     columns = (frame[name] for name in ("id", "documents", "scores", "gold", "relevance"))
     for row, (query, documents, scores, gold, relevance) in enumerate(zip(*columns, strict=True)):
@@ -141,11 +163,13 @@ def _rankings(frame: pd.DataFrame) -> ties.Rankings:
         grade_of = dict(zip(gold, relevance, strict=True))
         scores_QD[row, : len(documents)] = scores
         grades_QD[row, : len(documents)] = [grade_of.get(document, 0) for document in documents]
+        known_QD[row, : len(documents)] = [document in grade_of for document in documents]
         judged_QJ[row, : len(gold)] = relevance
     order = np.argsort(-scores_QD, axis=1, kind="stable")
     return ties.Rankings(
         np.take_along_axis(scores_QD, order, axis=1),
         np.take_along_axis(grades_QD, order, axis=1),
+        np.take_along_axis(known_QD, order, axis=1),
         judged_QJ,
     )
 

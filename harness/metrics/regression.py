@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,9 @@ def names(task: SequenceRegression) -> tuple[str, ...]:
     return ("spearman", "pearson")
 
 
-def score(task: SequenceRegression, frame: pd.DataFrame) -> dict[str, float]:
+def score(
+    task: SequenceRegression, frame: pd.DataFrame, wanted: Collection[str]
+) -> dict[str, float]:
     """Score one split; a correlation that is undefined (one side is constant) is absent.
 
     Raises:
@@ -36,7 +39,7 @@ def score(task: SequenceRegression, frame: pd.DataFrame) -> dict[str, float]:
             scores["pearson"] = float(stats.pearsonr(gold, predicted).statistic)
         except stats.DegenerateDataWarning:
             return {}
-    return scores
+    return {name: scores[name] for name in wanted}
 
 
 def is_collapsed(frame: pd.DataFrame) -> bool:

@@ -1,20 +1,21 @@
 """From a task and its predictions to scores, for every kind of task: the table of kinds.
 
-Scores are fractions of 1, finite or absent: a metric without a defined value has no entry.
+Scores are fractions of 1, finite or absent: a metric without a defined value has no entry. (A log
+loss, and what a module of `evaluate` gives, are on scales of their own.)
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from harness.errors import SpecError
-from harness.metrics import answers, classification, ranking, regression, tagging
-from harness.spec import Task
+from harness.metrics import answers, classification, modules, ranking, regression, tagging
+from harness.spec import LOWER_IS_BETTER, Task
 
 Parts = Mapping[str, pd.DataFrame]
 Scores = dict[str, dict[str, float]]
@@ -24,23 +25,27 @@ Scores = dict[str, dict[str, float]]
 class KindMetrics:
     """What a kind of task has: names of metrics, and functions of a task and its splits' frames.
 
-    The first argument of each is the kind's own class of task.
+    The first argument of each is the kind's own class of task. `names` are the metrics that are
+    always computed, `score` takes those that are wanted.
     """
 
     names: Callable[[Any], tuple[str, ...]]
-    score: Callable[[Any, Parts], Scores]
+    score: Callable[[Any, Parts, Collection[str]], Scores]
     is_collapsed: Callable[[Any, Parts], bool]
     fault: Callable[[Any, str], str | None]
 
 
 def check_metrics(task: Task) -> None:
-    """Check that the task's kind has all metrics of its card.
+    """Check that the task's kind has all metrics of its card, and that the first can choose a rate.
 
     Raises:
         SpecError: it does not have them; a line for each that it lacks.
     """
-    fault = KINDS[task.kind].fault
-    found = [(place, name, fault(task, name)) for place, name in enumerate(task.metrics)]
+    found = [(place, name, metric_fault(task, name)) for place, name in enumerate(task.metrics)]
+    if task.main_metric in LOWER_IS_BETTER:
+        found.append(
+            (0, task.main_metric, "lower is better, so it can't be first, where it chooses")
+        )
     lines = [
         f"task {task.name}: metrics.{place}: {name!r}: {text}"
         for place, name, text in found
@@ -50,17 +55,31 @@ def check_metrics(task: Task) -> None:
         raise SpecError("\n".join(lines))
 
 
-def score(task: Task, predictions: pd.DataFrame) -> Scores:
+def metric_fault(task: Task, name: str) -> str | None:
+    """Say what is wrong with a metric's name for a task, None if nothing is."""
+    if name.startswith(modules.PREFIX):
+        return modules.fault(task, name)
+    return KINDS[task.kind].fault(task, name)
+
+
+def score(task: Task, predictions: pd.DataFrame, metrics: Sequence[str] | None = None) -> Scores:
     """Score every split of a predictions frame: {split: {metric: value}}.
 
-    All standard metrics of the kind and those of the card are computed. A threshold for leaving
-    questions unanswered is chosen on validation.
+    Without `metrics`, all standard metrics of the kind and those of the card are computed. A
+    threshold for leaving questions unanswered is chosen on validation, and is always there.
 
     Raises:
-        RunError: a number that predictions were made from is not finite, or a ranking has
-        duplicates.
+        RunError: a number that predictions were made from is not finite, a ranking has duplicates,
+        or a module of `evaluate` breaks.
     """
-    return KINDS[task.kind].score(task, _parts(predictions))
+    kind = KINDS[task.kind]
+    wanted = dict.fromkeys((*kind.names(task), *task.metrics) if metrics is None else metrics)
+    foreign = [name for name in wanted if name.startswith(modules.PREFIX)]
+    parts = _parts(predictions)
+    scores = kind.score(task, parts, [name for name in wanted if name not in foreign])
+    for split, values in modules.score(task, parts, foreign).items():
+        scores[split] |= values
+    return scores
 
 
 def is_collapsed(task: Task, predictions: pd.DataFrame) -> bool:
@@ -77,22 +96,27 @@ def _parts(predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def _split_by_split(score: Callable[[Any, pd.DataFrame], dict[str, float]]) -> Any:
-    return lambda task, parts: {split: score(task, frame) for split, frame in parts.items()}
+def _split_by_split(score: Callable[[Any, pd.DataFrame, Collection[str]], Any]) -> Any:
+    return lambda task, parts, wanted: {
+        split: score(task, frame, wanted) for split, frame in parts.items()
+    }
 
 
 def _on_test(is_collapsed: Callable[[pd.DataFrame], bool]) -> Any:
     return lambda task, parts: is_collapsed(parts["test"])
 
 
-def _fault_of_unknown(names: Callable[[Any], tuple[str, ...]]) -> Callable[[Any, str], str | None]:
+def _fault_of_unknown(
+    names: Callable[[Any], tuple[str, ...]],
+    more_names: Callable[[Any], tuple[str, ...]] = lambda task: (),
+) -> Callable[[Any, str], str | None]:
     def fault(task: Task, name: str) -> str | None:
-        known = names(task)
+        known = (*names(task), *more_names(task))
         if name in known:
             return None
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        return f"this task has no such metric{hint} (it has {', '.join(known)})"
+        return f"this task has no such metric{hint} (it has {', '.join(known)}, evaluate/NAME)"
 
     return fault
 
@@ -114,7 +138,7 @@ KINDS: dict[str, KindMetrics] = {
         tagging.names,
         _split_by_split(tagging.score),
         _on_test(tagging.is_collapsed),
-        _fault_of_unknown(tagging.names),
+        _fault_of_unknown(tagging.names, tagging.more_names),
     ),
     "question_answering": KindMetrics(
         answers.names,

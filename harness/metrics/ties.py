@@ -25,12 +25,14 @@ class Rankings:
     """Rankings of Q queries, filled up to equal lengths.
 
     `scores` (Q, D) descend and are -inf where a ranking has ended. `grades` (Q, D) are those of the
-    ranked documents, 0 where nobody judged them. `judged` (Q, J) are the grades of all judged
-    documents, 0 where there are no more. The properties are (Q, D) as well.
+    ranked documents, 0 where nobody judged them, and `known` (Q, D) says where somebody did.
+    `judged` (Q, J) are the grades of all judged documents, 0 where there are no more. The
+    properties are (Q, D) as well.
     """
 
     scores: NDArray[np.float32]
     grades: NDArray[np.int64]
+    known: NDArray[np.bool_]
     judged: NDArray[np.int64]
 
     @cached_property
@@ -98,6 +100,13 @@ def reciprocal_rank(rankings: Rankings, cutoff: int | None = None, rel: int = 1)
 def success(rankings: Rankings, cutoff: int, rel: int = 1) -> Floats:
     """Probability of a relevant document among the first `cutoff`, (Q,)."""
     return np.asarray(_first_relevant(rankings, rel)[:, :cutoff].sum(axis=1))
+
+
+def judged_share(rankings: Rankings, cutoff: int) -> Floats:
+    """Judged documents among the first `cutoff`, of those that there are, (Q,); 0 without any."""
+    share_QD = rankings.sum_by_group(rankings.known) / rankings.size
+    found_Q = np.isfinite(rankings.scores[:, :cutoff]).sum(axis=1)
+    return _ratio(share_QD[:, :cutoff].sum(axis=1), found_Q)
 
 
 def average_precision(rankings: Rankings, cutoff: int | None = None, rel: int = 1) -> Floats:

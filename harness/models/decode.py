@@ -41,13 +41,13 @@ def choose_tags(
 
 def choose_answers(
     encoded: Encoded, windows: NDArray[np.float64], contexts: Sequence[str]
-) -> tuple[list[str], NDArray[np.float64]]:
+) -> tuple[list[str], NDArray[np.float64], list[list[int]]]:
     """Choose the best span of each example over its windows, and compare it with no answer.
 
     `windows` (4, features): score, start and end token of the best span of a window, and its null
-    score. Returns the texts ("" where no window shows any context) and the gaps: the lowest null
+    score. Returns the texts ("" where no window shows any context), the gaps: the lowest null
     score of the example's windows minus the score of its best span, as the SQuAD 2.0 code of BERT
-    does (0 where there is no span).
+    does (0 where there is no span), and the places of the span's tokens in the context.
     """
     score, null = windows[0], windows[3]
     examples = len(contexts)
@@ -60,9 +60,18 @@ def choose_answers(
     example, best = example[has_span], best[has_span]
     gaps = np.zeros(examples)
     gaps[example] = lowest_null[example] - score[best]
-    begin = encoded.targets["offset_start"][encoded.starts[best] + windows[1, best].astype(int)]
-    end = encoded.targets["offset_end"][encoded.starts[best] + windows[2, best].astype(int)]
+    first, last = windows[1:3, best].astype(np.int64)
+    begin = encoded.targets["offset_start"][encoded.starts[best] + first]
+    end = encoded.targets["offset_end"][encoded.starts[best] + last]
     texts = [""] * examples
     for row, a, b in zip(example.tolist(), begin.tolist(), end.tolist(), strict=True):
         texts[row] = contexts[row][a:b].strip()
-    return texts, gaps
+    places = np.full((2, examples), -1)
+    places[:, example] = np.stack([first, last]) - encoded.targets["context_begin"][best]
+    return texts, gaps, list_tokens(*places)
+
+
+def list_tokens(first: NDArray[np.integer], last: NDArray[np.integer]) -> list[list[int]]:
+    """List the tokens from first to last (inclusive, (N,) each) of every span; none from -1."""
+    pairs = zip(first.tolist(), last.tolist(), strict=True)
+    return [[] if a < 0 else list(range(a, b + 1)) for a, b in pairs]

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.results import BY_VALIDATION, INCOMPLETE_TOO, NOT_RUN, Study
+from harness.spec import LOWER_IS_BETTER
 
 ABSENT = "—"
 EDGE = "†"
@@ -72,12 +73,15 @@ def lay_out(study: Study, table: pd.DataFrame) -> Layout:
 
 
 def best_of(column: pd.DataFrame) -> NDArray[np.bool_] | None:
-    """Mark the largest means of a column, shape (rows,); None where it can't be ranked.
+    """Mark the best means of a column, shape (rows,); None where it can't be ranked.
 
+    The best are the largest, of a metric where lower is better the smallest.
     A column can't be ranked where a mean is absent or the numbers of runs differ.
     """
     counts = set(zip(column["n_ok"], column["n_planned"], strict=True))
     means = column["mean"].to_numpy(np.float64)
+    if column["metric"].isin(LOWER_IS_BETTER).all():
+        means = -means
     if len(column) < 2 or len(counts) > 1 or not np.isfinite(means).all():
         return None
     marks: NDArray[np.bool_] = means >= means.max() - BEST_TIE

@@ -188,7 +188,7 @@ def test_a_broken_checkpoint_among_good_ones_is_a_named_skip_that_the_table_show
 
 
 def test_no_study_is_said_plainly(harness: Harness, tmp_path: Path) -> None:
-    for command in ("status", "table"):
+    for command in ("status", "table", "rescore"):
         said = harness(command, tmp_path)
         assert said.code == 2
         assert "is no study" in said.err

@@ -124,6 +124,48 @@ def test_a_wrong_option_of_table_is_named(
     assert message in said.err
 
 
+def test_scores_computed_again_from_stored_predictions_are_those_of_the_records(
+    harness: Harness, study: Path
+) -> None:
+    scored = read_ledger(study)[0]["scores"]["test"]
+    for names in ((), ("entity_f1", "paper/macro_f1", "paper/accuracy", "ece", "mcc")):
+        said = harness("rescore", study, *(word for name in names for word in ("-m", name)))
+        assert said.code == 0, said.err
+        assert all(name in said.out for name in names)
+        assert "metric runs with a value new changed" in said.out
+        assert "4 4 0 0" in said.out
+    assert not (study / "rescored").exists()
+    assert read_ledger(study)[0]["scores"]["test"] == scored
+
+
+def test_a_metric_that_was_not_computed_is_in_the_table_after_rescoring(
+    harness: Harness, study: Path
+) -> None:
+    assert harness("table", study, "--metric", "entity_f1/PER").code == 2
+    said = harness("rescore", study, "--metric", "entity_f1/PER")
+    assert said.code == 0, said.err
+    assert "entity_f1/PER 4 4 4 0" in said.out
+    table = harness("table", study, "--metric", "entity_f1/PER")
+    assert table.code == 0, table.err
+    assert table.out.count("(2/2)") == 1
+    assert "8 runs planned ok 8" in harness("status", study).out
+
+
+def test_rescoring_names_unknown_metrics_and_runs_without_predictions(
+    harness: Harness, study: Path
+) -> None:
+    unknown = harness("rescore", study, "--metric", "entity_f2")
+    assert unknown.code == 2
+    assert "no task of this study has the metric 'entity_f2'" in unknown.err
+    assert "did you mean 'entity_f1'" in unknown.err
+    lost = next((study / "predictions").rglob("*.parquet"))
+    lost.unlink()
+    said = harness("rescore", study)
+    assert said.code == 1
+    assert f"not scored {lost.stem}: " in said.err
+    assert "1 runs could not be scored" in said.err
+
+
 def test_failed_runs_are_said_kept_and_retried_on_request(
     harness: Harness, arguments: tuple[object, ...], world: SmallWorld, tmp_path: Path
 ) -> None:

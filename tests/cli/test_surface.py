@@ -20,6 +20,7 @@ OPTIONS = {
     "run": RUN,
     "status": "",
     "table": "allow-incomplete by format learning-rate metric output split",
+    "rescore": "metric",
     "checkpoints": "attention pooling",
     "fetch": "checkpoints grid tasks",
     "demo": "address study workers",

@@ -102,18 +102,56 @@ def official(prediction: str, golds: list[str]) -> tuple[int, float]:
     return max(int(clean(gold) == clean(prediction)) for gold in golds), best
 
 
-TEXT = st.lists(
-    st.sampled_from(["the", "A", "an", "Oak", "oak's", "oak", "elm", "-", "x.y", "é", "a-b"]),
-    max_size=6,
-).map(" ".join)
+WORDS = ["the", "A", "an", "Oak", "oak's", "oak", "elm", "-", "x.y", "é", "É", "a-b", "$1,000.5"]
+TEXT = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+ANY_TEXT = st.one_of(TEXT, st.text("aAn theé日—“”.,-'\u00a0\u2009\t\n", max_size=12))
 EXAMPLE = st.tuples(st.lists(TEXT, max_size=3), TEXT, st.integers(-3, 3).map(float))
 
 
-@given(TEXT, st.lists(TEXT, max_size=4))
+@given(ANY_TEXT, st.lists(ANY_TEXT, max_size=4))
 def test_scores_of_an_answer_are_the_official_ones(prediction: str, golds: list[str]) -> None:
     exact, overlap = official(prediction, golds)
     assert exact_match(prediction, golds) == exact
     assert f1(prediction, golds) == pytest.approx(overlap)
+
+
+def thousand_rows() -> list[Row]:
+    """Generate questions: some answered rightly, some nearly, a third without gold answers."""
+    generator = np.random.default_rng(0)
+
+    def text(longest: int) -> str:
+        return " ".join(generator.choice(WORDS, generator.integers(longest + 1)))
+
+    rows: list[Row] = []
+    for _ in range(1000):
+        golds = [text(4) or "oak" for _ in range(generator.integers(4))]
+        said = str(generator.choice(golds)) if golds and generator.random() < 0.5 else text(5)
+        rows.append((golds, said.upper() if generator.random() < 0.3 else said, 0.0))
+    return rows
+
+
+def test_a_thousand_generated_answers_score_as_in_the_official_evaluation() -> None:
+    rows = [
+        (golds, said, -1.0 if number % 5 else 1.0)
+        for number, (golds, said, _) in enumerate(thousand_rows())
+    ]
+    earned = [official("" if gap > 0 else said, golds) for golds, said, gap in rows]
+    for golds, said, _ in rows:
+        expected_pair = pytest.approx(official(said, golds))
+        assert (exact_match(said, golds), f1(said, golds)) == expected_pair
+    expected = {"null_threshold": 0.0}
+    for key, chosen in {
+        ("exact_match", "f1"): earned,
+        ("HasAns_exact", "HasAns_f1"): [e for e, row in zip(earned, rows, strict=True) if row[0]],
+        ("NoAns_exact", "NoAns_f1"): [e for e, row in zip(earned, rows, strict=True) if not row[0]],
+    }.items():
+        assert len(chosen) > 200
+        expected |= {
+            name: sum(pair[place] for pair in chosen) / len(chosen)
+            for place, name in enumerate(key)
+        }
+    assert score(SOMETIMES, frame(test=rows))["test"] == pytest.approx(expected)
+    assert 0.2 < expected["exact_match"] < 0.8  # neither all right nor all wrong
 
 
 def test_a_task_with_answers_only_ignores_the_gap() -> None:
@@ -139,10 +177,37 @@ def test_the_threshold_is_chosen_on_validation_and_applied_to_test() -> None:
         ([], "ash", 1.9),
         ([], "x", 2.1),
     ]
-    assert score(SOMETIMES, frame(validation=validation, test=test)) == {
+    found = score(SOMETIMES, frame(validation=validation, test=test), ["exact_match", "f1"])
+    assert found == {
         "validation": {"exact_match": 1.0, "f1": 1.0, "null_threshold": 2.0},
         "test": {"exact_match": 0.5, "f1": 0.5, "null_threshold": 2.0},
     }
+
+
+def test_questions_with_and_without_an_answer_are_scored_apart_under_the_official_keys() -> None:
+    test: list[Row] = [
+        (["oak tree"], "oak", -1.0),
+        (["elm"], "elm", 1.0),  # silent, wrongly
+        ([], "ash", 1.0),  # silent, rightly
+        ([], "ash", -1.0),
+        ([], "ash", 2.0),
+    ]
+    assert score(SOMETIMES, frame(test=test))["test"] == pytest.approx(
+        {
+            "exact_match": 2 / 5,
+            "f1": (2 / 3 + 2) / 5,
+            "HasAns_exact": 0.0,
+            "HasAns_f1": (2 / 3) / 2,
+            "NoAns_exact": 2 / 3,
+            "NoAns_f1": 2 / 3,
+            "null_threshold": 0.0,
+        }
+    )
+
+
+def test_a_part_without_questions_has_no_score() -> None:
+    scores = score(SOMETIMES, frame(test=[(["oak"], "oak", -1.0)]))["test"]
+    assert scores.keys() == {"exact_match", "f1", "HasAns_exact", "HasAns_f1", "null_threshold"}
 
 
 def test_the_test_split_has_no_say_in_the_threshold() -> None:
@@ -155,9 +220,7 @@ def test_the_test_split_has_no_say_in_the_threshold() -> None:
 
 def test_without_validation_the_threshold_is_zero_and_zero_is_answered() -> None:
     predictions = frame(test=[(["oak"], "oak", 0.0), ([], "ash", 0.1)])
-    assert score(SOMETIMES, predictions) == {
-        "test": {"exact_match": 1.0, "f1": 1.0, "null_threshold": 0.0}
-    }
+    assert score(SOMETIMES, predictions, ["f1"]) == {"test": {"f1": 1.0, "null_threshold": 0.0}}
 
 
 def test_silence_everywhere_and_answers_everywhere_are_candidates() -> None:
@@ -218,3 +281,24 @@ def test_silence_on_every_question_is_collapsed() -> None:
     assert not is_collapsed(ALWAYS, frame(test=always))
     assert not is_collapsed(SOMETIMES, frame(test=always, validation=always))
     assert is_collapsed(ALWAYS, frame(test=[(["oak"], "x", 0.0), (["elm"], "x", 0.0)]))
+
+
+def with_tokens(predictions: pd.DataFrame, gold: list[list[int]], said: list[list[int]]) -> float:
+    predictions = predictions.assign(gold_tokens=gold, prediction_tokens=said)
+    return score(SOMETIMES, predictions)["test"]["paper/token_f1"]
+
+
+def test_the_paper_compares_sets_of_tokens_of_the_first_gold() -> None:
+    one = frame(test=[(["b c", "a b c d"], "c d", -1.0)])
+    assert with_tokens(one, [[1, 2]], [[2, 3]]) == pytest.approx(2 * 1 / (2 + 2))
+
+
+def test_for_the_paper_no_tokens_equal_no_tokens_and_nothing_else() -> None:
+    rows: list[Row] = [([], "a", 1.0), ([], "a", -1.0), (["a"], "a", 1.0), (["a"], "a", -1.0)]
+    gold, said = [[], [], [0], [0]], [[0], [0], [0], [0]]
+    # silent rightly, not silent, silent wrongly (token 0 is a token as others are), answered
+    assert with_tokens(frame(test=rows), gold, said) == pytest.approx((1 + 0 + 0 + 1) / 4)
+
+
+def test_predictions_without_tokens_have_no_score_of_the_paper() -> None:
+    assert "paper/token_f1" not in score(SOMETIMES, frame(test=[([], "", 0.0)]))["test"]

@@ -10,6 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import ndcg_score
 
 from harness.errors import RunError, SpecError
 from harness.metrics import check_metrics, is_collapsed, score
@@ -108,7 +109,8 @@ def test_a_judged_corpus_is_in_the_names_of_its_scores() -> None:
     judged = task(corpus="judged", metrics=("judged/nDCG@10", "judged/AP"))
     check_metrics(judged)
     scores = score(judged, frame(({"a": 0.9}, {"a": 1})))["test"]
-    assert list(scores) == ["judged/nDCG@10", "judged/RR@10", "judged/R@100", "judged/AP"]
+    standard = ["judged/nDCG@10", "judged/RR@10", "judged/R@100"]
+    assert list(scores) == [*standard, "paper/nDCG@10", "judged/AP"]
 
 
 def test_a_standard_measure_deeper_than_the_ranking_is_left_out() -> None:
@@ -125,7 +127,7 @@ def test_a_standard_measure_deeper_than_the_ranking_is_left_out() -> None:
         ("__import__('os')", "no such measure"),
         ("MRR@10", "write it as 'RR@10'"),
         ("nDCG@10 ", "write it as 'nDCG@10'"),
-        ("Bpref", "no value averaged over ties; take one of nDCG, P, R, RR, AP, Success"),
+        ("Bpref", "no value averaged over ties; take one of nDCG, P, R, RR, AP, Success, Judged"),
         ("nDCG(judged_only=True)@10", "parameter 'judged_only' is not supported"),
         ("nDCG(rel=2)@10", "parameter 'rel' is not supported"),
         ("nDCG(dcg='log3')@10", "dcg must be"),
@@ -133,6 +135,9 @@ def test_a_standard_measure_deeper_than_the_ranking_is_left_out() -> None:
         ("RR@0", "cutoff must be a whole number from 1 on"),
         ("R@200", "looks deeper than the 100 documents kept a query"),
         ("judged/nDCG@10", "the corpus is `full`, so say 'nDCG@10'"),
+        ("Judged", "needs a cutoff, such as Judged@10"),
+        ("paper/nDCG@10", "the paper ranks judged documents alone; set `corpus: judged`"),
+        ("paper/RR@10", "the paper has one score of rankings, 'paper/nDCG@10'"),
     ],
 )
 def test_a_name_that_is_no_measure_is_refused(name: str, words: str) -> None:
@@ -145,6 +150,50 @@ def test_a_name_that_is_no_measure_is_refused(name: str, words: str) -> None:
 def test_with_a_judged_corpus_the_name_must_say_so() -> None:
     with pytest.raises(SpecError, match="the corpus is `judged`, so say 'judged/AP'"):
         check_metrics(task(corpus="judged", metrics=("AP",)))
+
+
+def paper_score(*queries: tuple[dict[str, float], dict[str, int]]) -> float:
+    judged = task(corpus="judged", metrics=("paper/nDCG@10",))
+    check_metrics(judged)
+    return score(judged, frame(*queries))["test"]["paper/nDCG@10"]
+
+
+def test_the_ideal_of_the_paper_is_the_best_order_of_the_ten_that_were_retrieved() -> None:
+    ten = {f"d{place}": 1 - place / 100 for place in range(10)}
+    grades = {"d1": 1, "d4": 2, "d10": 3, "elsewhere": 3}
+    gain = 1 / math.log2(3) + 2 / math.log2(6)
+    assert paper_score((ten, grades)) == pytest.approx(gain / (2 + 1 / math.log2(3)))
+    eleven = {**ten, "d10": 0.1}  # what is behind the ten has no say
+    assert paper_score((eleven, grades)) == pytest.approx(gain / (2 + 1 / math.log2(3)))
+
+
+def test_the_score_of_the_paper_equals_that_of_scikit_learn_without_ties() -> None:
+    generator = np.random.default_rng(0)
+    scores = np.stack([generator.permutation(10) for _ in range(50)]) / 10
+    grades = generator.integers(0, 3, (50, 10))
+    found = paper_score(
+        *(
+            ({f"d{n}": v for n, v in enumerate(row)}, {f"d{n}": int(g) for n, g in enumerate(own)})
+            for row, own in zip(scores, grades, strict=True)
+        )
+    )
+    assert found == pytest.approx(ndcg_score(grades, scores))
+
+
+def test_a_query_of_which_nothing_relevant_is_retrieved_scores_zero_in_the_paper_too() -> None:
+    assert paper_score(({"a": 0.9}, {"b": 1}), ({"b": 0.9}, {"b": 1}), ({}, {"b": 1})) == 1 / 3
+
+
+def test_a_ranking_of_fewer_than_ten_has_no_score_of_the_paper() -> None:
+    with pytest.raises(SpecError, match="looks deeper than the 9 documents kept"):
+        check_metrics(task(corpus="judged", depth=9, metrics=("paper/nDCG@10",)))
+
+
+def test_the_share_of_judged_documents_shows_how_far_the_judgements_reach() -> None:
+    extra = task(metrics=("Judged@2",))
+    check_metrics(extra)
+    scores = score(extra, frame(({"a": 0.9, "b": 0.8, "c": 0.7}, {"a": 0, "c": 1})))["test"]
+    assert scores["Judged@2"] == 0.5
 
 
 def test_equal_scores_or_equal_rankings_are_collapsed() -> None:
@@ -172,7 +221,7 @@ def many_queries(queries: int, depth: int) -> pd.DataFrame:
 
 def test_a_thousand_queries_score_as_in_ir_measures() -> None:
     predictions = many_queries(1000, 100)
-    names = ["nDCG@10", "RR@10", "R@100", "AP", "P@10"]
+    names = ["nDCG@10", "RR@10", "R@100", "AP", "P@10", "AP@20", "nDCG@3", "Judged@10"]
     qrels, run = (
         {
             query: dict(zip(keys, values, strict=True))

@@ -66,15 +66,32 @@ def test_all_unknown_metrics_of_a_card_are_named_at_once_with_suggestions() -> N
         text="text",
         labels=("no", "yes"),
         data=DATA,
-        metrics=("acuracy", "f1", "paper/accuracy"),
+        metrics=("acuracy", "f1", "paper/acuracy"),
     )
     with pytest.raises(SpecError) as caught:
         check_metrics(task)
-    text = "this task has no such metric; did you mean 'accuracy'? (it has accuracy, f1, "
+    text = "this task has no such metric; did you mean {}? (it has accuracy, f1, precision, "
+    text += "recall, macro_f1, weighted_f1, mcc, log_loss, ece, paper/accuracy, evaluate/NAME)"
     assert str(caught.value).splitlines() == [
-        f"task sst2: metrics.0: 'acuracy': {text}macro_f1, mcc)",
-        f"task sst2: metrics.2: 'paper/accuracy': {text}macro_f1, mcc)",
+        f"task sst2: metrics.0: 'acuracy': {text.format(repr('accuracy'))}",
+        f"task sst2: metrics.2: 'paper/acuracy': {text.format(repr('paper/accuracy'))}",
     ]
+
+
+@pytest.mark.parametrize("name", ["log_loss", "ece"])
+def test_what_is_better_when_it_is_lower_can_not_choose_the_rate(name: str) -> None:
+    task = SequenceClassification(
+        name="toy", kind="sequence_classification", text="t", labels=("no", "yes"), data=DATA,
+        metrics=(name, "accuracy"),
+    )  # fmt: skip
+    with pytest.raises(SpecError, match=rf"metrics\.0: '{name}': lower is better"):
+        check_metrics(task)
+    check_metrics(task.model_copy(update={"metrics": ("accuracy", name)}))
+
+
+def test_only_the_metrics_that_are_asked_for_are_computed() -> None:
+    assert score(REGRESSION, PREDICTIONS, ["pearson"])["test"].keys() == {"pearson"}
+    assert score(REGRESSION, PREDICTIONS, [])["test"] == {}
 
 
 def test_metrics_load_no_deep_learning_library() -> None:

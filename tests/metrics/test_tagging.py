@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
-from harness.metrics import is_collapsed, score
+from harness.errors import SpecError
+from harness.metrics import check_metrics, is_collapsed, score
 from harness.spec import Data, HubSource, TokenClassification
 
 TASK = TokenClassification(
@@ -29,6 +31,11 @@ def frame(gold: list[str], prediction: list[str]) -> pd.DataFrame:
             "unseen": 0,
         }
     )
+
+
+def strict(gold: list[str], prediction: list[str]) -> dict[str, float]:
+    names = ["entity_f1", "entity_precision", "entity_recall"]
+    return score(TASK, frame(gold, prediction), names)["test"]
 
 
 def entity_f1(gold: list[str], prediction: list[str]) -> float:
@@ -53,7 +60,7 @@ def test_entities_of_the_whole_corpus_are_pooled() -> None:
     gold = ["B-PER I-PER O B-LOC", "B-LOC B-LOC", "O O"]
     predicted = ["B-PER I-PER O B-PER", "B-LOC I-LOC", "O O"]
     # right: PER(0,1). Predicted 3: that, PER(3), LOC(0,1). Gold 4.
-    assert score(TASK, frame(gold, predicted))["test"] == {
+    assert strict(gold, predicted) == {
         "entity_f1": pytest.approx(2 / 7),
         "entity_precision": pytest.approx(1 / 3),
         "entity_recall": pytest.approx(1 / 4),
@@ -72,8 +79,7 @@ def test_entities_of_the_whole_corpus_are_pooled() -> None:
 def test_what_has_no_entities_to_count_is_absent(
     gold: str, predicted: str, defined: set[str]
 ) -> None:
-    scores = score(TASK, frame([gold], [predicted]))["test"]
-    assert scores == dict.fromkeys(defined, 0.0)
+    assert strict([gold], [predicted]) == dict.fromkeys(defined, 0.0)
 
 
 def test_a_sentence_without_words_counts_nothing() -> None:
@@ -120,5 +126,88 @@ def test_scores_are_those_of_sets_of_entities(sentences: list[list[tuple[str, st
         expected["entity_precision"] = right / len(in_predicted)
     if in_gold:
         expected["entity_recall"] = right / len(in_gold)
-    found = score(TASK, frame([" ".join(tags) for tags in gold], [" ".join(t) for t in predicted]))
-    assert found["test"] == pytest.approx(expected)
+    found = strict([" ".join(tags) for tags in gold], [" ".join(tags) for tags in predicted])
+    assert found == pytest.approx(expected)
+
+
+def one(name: str, gold: list[str], prediction: list[str]) -> float | None:
+    return score(TASK, frame(gold, prediction), [name])["test"].get(name)
+
+
+def test_leniently_an_entity_may_begin_with_an_inner_tag() -> None:
+    assert one("lenient_entity_f1", ["B-PER I-PER O"], ["I-PER I-PER O"]) == 1.0
+    # I-LOC after B-PER begins an entity of its own: right PER(0), wrong LOC(1)
+    assert one("lenient_entity_f1", ["B-PER O"], ["B-PER I-LOC"]) == pytest.approx(2 / 3)
+    assert one("lenient_entity_f1", ["O O"], ["O I-PER"]) == 0.0
+    assert one("lenient_entity_f1", ["O O"], ["O O"]) is None
+
+
+def lenient_entities(tags: list[str]) -> set[tuple[int, int, str]]:
+    """Parse as conlleval: an entity goes on through I- of its type, and begins anywhere else."""
+    found, start = set(), 0
+    for end in range(1, len(tags) + 1):
+        inside = tags[start] != "O"
+        if end < len(tags) and inside and tags[end] == "I-" + tags[start][2:]:
+            continue
+        if inside:
+            found.add((start, end, tags[start][2:]))
+        start = end
+    return found
+
+
+@given(SENTENCES)
+def test_lenient_scores_are_those_of_sets_of_entities(
+    sentences: list[list[tuple[str, str]]],
+) -> None:
+    gold, predicted = (
+        {
+            (row, *entity)
+            for row, pairs in enumerate(sentences)
+            for entity in lenient_entities([pair[side] for pair in pairs])
+        }
+        for side in (0, 1)
+    )
+    expected = None
+    if gold or predicted:
+        expected = pytest.approx(2 * len(gold & predicted) / (len(gold) + len(predicted)))
+    texts = [[" ".join(pair[side] for pair in pairs) for pairs in sentences] for side in (0, 1)]
+    assert one("lenient_entity_f1", *texts) == expected
+
+
+def test_each_type_of_entity_has_an_f1_when_it_is_asked_for() -> None:
+    card = TASK.model_copy(update={"metrics": ("entity_f1/PER", "entity_f1/work-of-art")})
+    check_metrics(card)
+    tags = frame(["B-PER O B-LOC", "B-PER"], ["B-PER O B-PER", "B-PER"])
+    scores = score(card, tags)["test"]
+    assert scores["entity_f1/PER"] == pytest.approx(2 * 2 / (2 + 3))
+    assert "entity_f1/work-of-art" not in scores  # no such entity in gold or prediction
+    assert "entity_f1/LOC" not in scores  # nobody asked
+    assert one("entity_f1/LOC", ["B-LOC"], ["O"]) == 0.0
+    assert one("entity_f1/LOC", ["O"], ["O"]) is None
+    with pytest.raises(SpecError, match="did you mean 'entity_f1/PER'"):
+        check_metrics(TASK.model_copy(update={"metrics": ("entity_f1/PERS",)}))
+
+
+def test_the_paper_averages_over_the_tags_of_a_sentence_then_over_sentences() -> None:
+    nine = " ".join(["O"] * 9)
+    found = one("paper/macro_f1", [f"{nine} B-PER", f"{nine} O"], [f"{nine} O"] * 2)
+    assert found == pytest.approx(((18 / 19 + 0) / 2 + 1) / 2)
+    # O is right, B-PER is wrong in one place, I-PER is right in one of two: the tags are apart
+    gold, predicted = "O B-PER I-PER I-PER", "O I-PER I-PER B-PER"
+    assert one("paper/macro_f1", [gold], [predicted]) == pytest.approx((1 + 0 + 1 / 2) / 3)
+    assert one("paper/macro_f1", ["", "O"], ["", "B-PER"]) == 0.0  # no words, no say
+    assert one("paper/macro_f1", [""], [""]) is None
+
+
+@given(SENTENCES)
+def test_the_score_of_the_paper_is_that_of_scikit_learn_sentence_by_sentence(
+    sentences: list[list[tuple[str, str]]],
+) -> None:
+    sides = [[[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1)]
+    values = [
+        f1_score(gold, predicted, average="macro", zero_division=0.0)
+        for gold, predicted in zip(*sides, strict=True)
+        if gold
+    ]
+    expected = pytest.approx(sum(values) / len(values)) if values else None
+    assert one("paper/macro_f1", *([" ".join(tags) for tags in side] for side in sides)) == expected

@@ -45,7 +45,7 @@ def rankings(ranked: list[Ranking], unfound: list[list[int]]) -> Rankings:
         scores[row, : len(ranking)] = [value for value, _ in ranking]
         grades[row, : len(ranking)] = [grade for _, grade in ranking]
         judged[row, : len(ranking) + len(others)] = [*(grade for _, grade in ranking), *others]
-    return Rankings(scores, grades, judged)
+    return Rankings(scores, grades, np.isfinite(scores), judged)
 
 
 def test_ten_documents_with_equal_scores_one_relevant() -> None:
@@ -69,6 +69,15 @@ def test_two_of_three_tied_documents_relevant() -> None:
 def test_a_grade_below_zero_gains_nothing() -> None:
     found = rankings([[(2.0, -2), (1.0, 1)]], [[]])
     assert ties.ndcg(found)[0] == pytest.approx(1 / math.log2(3))
+
+
+def test_the_share_of_judged_documents_is_of_those_retrieved_and_averaged_over_ties() -> None:
+    scores = np.array([[3, 2, 2, 2], [1, -np.inf, -np.inf, -np.inf], [-np.inf] * 4], np.float32)
+    known = np.array([[1, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
+    found = Rankings(scores, np.zeros((3, 4), int), known, np.zeros((3, 1), int))
+    # rank 1 is judged; of the three tied ones below one is, and one place of the cutoff is left
+    assert ties.judged_share(found, 2) == pytest.approx([(1 + 1 / 3) / 2, 1, 0])
+    assert ties.judged_share(found, 4) == pytest.approx([2 / 4, 1, 0])
 
 
 def test_exponential_gains() -> None:

@@ -77,6 +77,17 @@ def test_the_best_of_a_column_is_marked(tmp_path):
     assert best(layout_of(tmp_path, better_for_clm)) == [[False, False], [True, True]]
 
 
+def test_where_lower_is_better_the_lowest_is_marked(tmp_path):
+    def make(run):
+        record = better_for_clm(run)
+        value = record["scores"]["test"][run.task.main_metric]
+        test = record["scores"]["test"] | {"log_loss": value}
+        return record | {"scores": record["scores"] | {"test": test}}
+
+    layout = layout_of(tmp_path, make, asked={"metric": "log_loss"}, tasks=(SST2,))
+    assert best(layout) == [[True], [False]]
+
+
 def test_equal_bests_are_all_marked(tmp_path):
     assert best(layout_of(tmp_path)) == [[True, True], [True, True]]
 

@@ -58,6 +58,11 @@ def encode_questions(
         "unplaced": int(answerable) - len(np.unique(example[start != null])),
     }
     targets = {"start": start, "end": end, "null": null}
+    targets |= {
+        "context_begin": (made.text_starts[1] - made.starts[:-1] - window).astype(np.int32),
+        "gold_first": first[example].astype(np.int32),
+        "gold_last": last[example].astype(np.int32),
+    }
     targets |= {"offset_start": offsets[0], "offset_end": offsets[1]}
     return Encoded(made.token_ids, made.starts, example, made.type_ids, targets, counts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from transformers import PreTrainedTokenizerFast
@@ -97,6 +98,29 @@ def test_the_layout_is_the_question_then_the_context(
     assert encoded.type_ids.tolist() == wordpiece("Who?", "in France")["token_type_ids"]
     encoded = encode_questions(answer_task(), examples, byte_level, 64)
     assert byte_level.decode(encoded.token_ids) == "Who?\nin France</s>"
+
+
+def test_every_window_knows_the_tokens_of_the_gold_and_its_own_place_in_the_context(
+    byte_level: PreTrainedTokenizerFast,
+) -> None:
+    context = "x" * 100 + " gold " + "x" * 100
+    spans = [*["gold"] * 2, "", "x"]
+    examples = frame(spans, context, "Who?")
+    encoded = encode_questions(answer_task(stride=7), examples, byte_level, 64)
+    whole = encode_questions(answer_task(), examples, byte_level, 4096)
+    assert len(encoded) > 2 * len(spans)
+    shift = whole.targets["context_begin"]
+    golds = [whole.targets[name] - shift for name in ("start", "end")]
+    for feature, row in enumerate(encoded.example):
+        found = [encoded.targets[name][feature] for name in ("gold_first", "gold_last")]
+        assert found == ([-1, -1] if spans[row] == "" else [gold[row] for gold in golds])
+        tokens = slice(encoded.starts[feature], encoded.starts[feature + 1])
+        positions = np.flatnonzero(encoded.targets["offset_start"][tokens] >= 0)
+        places = positions - encoded.targets["context_begin"][feature]
+        same = whole.token_ids[whole.starts[row] + shift[row] + places]
+        assert same.tolist() == encoded.token_ids[tokens][positions].tolist()
+        offsets = whole.targets["offset_start"][whole.starts[row] + shift[row] + places]
+        assert offsets.tolist() == encoded.targets["offset_start"][tokens][positions].tolist()
 
 
 def test_windows_share_the_stride_and_cover_the_context(tokenizer: PreTrainedTokenizerFast) -> None:
