@@ -75,7 +75,9 @@ def discover(
     reader.refuse_empty_roots()
     checkpoints = list(reader.checkpoints.values())
     if random_init:
-        controls = {control.identity: control for control in map(random_control, checkpoints)}
+        controls: dict[str, Checkpoint] = {}
+        for control in map(random_control, checkpoints):
+            controls.setdefault(control.identity, control)  # named after the first of its config
         checkpoints += controls.values()
     _refuse_equal_names(checkpoints)
     return Discovery(tuple(checkpoints), tuple(reader.skipped))

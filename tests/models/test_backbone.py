@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, BertForMaskedLM, BartConfig
+from transformers import AutoModelForCausalLM, BartConfig, BertForMaskedLM
 
 from harness.errors import CheckpointError
 from harness.models.backbone import autocast, cast_parameters, load_backbone
