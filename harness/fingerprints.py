@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ VOLATILE = frozenset(
 )
 """Keys of config.json and tokenizer_config.json that tell where or with what a file was written."""
 
+STORAGE = frozenset({"architectures", "dtype", "torch_dtype"})
+"""Keys of config.json that tell how trained weights were stored, and change nothing else."""
+
 VOCABULARIES = (
     "tokenizer.json",
     "vocab.txt",
@@ -41,8 +45,12 @@ VOCABULARIES = (
 )
 """Files that can hold a vocabulary; a checkpoint needs one of them."""
 
+CONFIG = "config.json"
 _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 _RACY_SECONDS = 2.0
+
+RANDOM_SEED = 0
+"""From which the weights of a control are drawn: one checkpoint, like the trained ones."""
 
 
 def default_cache() -> Path:
@@ -66,24 +74,45 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def fingerprint(folder: Path, weights: tuple[Path, ...]) -> str:
+def fingerprint(folder: Path, weights: Sequence[Path], tokenizer: Path | None = None) -> str:
     """Hash a checkpoint's content to 16 hex digits (the first of a SHA-256).
 
-    The names of the weight files are left out, their order is not; of JSON settings the keys in
-    `VOLATILE` are left out.
+    `tokenizer` is the folder of the tokenizer where it is another one. The names of the weight
+    files are left out, their order is not; of JSON settings the keys in `VOLATILE` are left out.
 
     Raises:
         CheckpointError: a file can't be read.
     """
     parts = [("weights", hash_file(path)) for path in weights]
-    parts += [
-        (name, hash_file(folder / name)) for name in VOCABULARIES if (folder / name).is_file()
+    return _digest(parts + _rest(folder, tokenizer or folder, VOLATILE))
+
+
+def fingerprint_of_random(folder: Path, tokenizer: Path | None = None) -> str:
+    """Hash config and tokenizer of a checkpoint whose weights are drawn from `RANDOM_SEED`.
+
+    What says in which form the trained weights were stored does not count.
+
+    Raises:
+        CheckpointError: a file can't be read.
+    """
+    parts = [("weights", f"random, seed {RANDOM_SEED}")]
+    return _digest(parts + _rest(folder, tokenizer or folder, VOLATILE | STORAGE))
+
+
+def _rest(folder: Path, tokenizer: Path, left_out: frozenset[str]) -> list[tuple[str, str]]:
+    """Hash all but the weights: vocabularies, config and the tokenizer's settings."""
+    parts = [
+        (name, hash_file(tokenizer / name)) for name in VOCABULARIES if (tokenizer / name).is_file()
     ]
-    parts += [
-        (name, _hash_settings(folder / name))
-        for name in ("config.json", *_TOKENIZER_SETTINGS)
-        if (folder / name).is_file()
+    parts.append((CONFIG, _hash_settings(folder / CONFIG, left_out)))
+    return parts + [
+        (name, _hash_settings(tokenizer / name, VOLATILE))
+        for name in _TOKENIZER_SETTINGS
+        if (tokenizer / name).is_file()
     ]
+
+
+def _digest(parts: list[tuple[str, str]]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -119,6 +148,6 @@ def _remember(memo: Path, digest: str) -> None:
         scratch.replace(memo)
 
 
-def _hash_settings(path: Path) -> str:
-    kept = {key: value for key, value in read_json(path).items() if key not in VOLATILE}
+def _hash_settings(path: Path, left_out: frozenset[str]) -> str:
+    kept = {key: value for key, value in read_json(path).items() if key not in left_out}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()

@@ -198,15 +198,22 @@ def load_grid(
     tasks: Sequence[str | Path] = (),
     attention: Attention | None = None,
     pooling: Pooling | None = None,
+    tokenizer: str | Path | None = None,
+    name_pattern: str | None = None,
+    random_init: bool = False,
 ) -> FrozenGrid:
     """Read a grid file and resolve it with checkpoints and task cards.
 
     Args:
         path: a grid file, or the name of a shipped grid.
-        checkpoints: one or more folders of checkpoints, checkpoint folders, or hub ids.
+        checkpoints: one or more folders of checkpoints, checkpoint folders, files that list
+            some, or hub ids.
         tasks: folders with task cards of your own; they win over shipped cards of the same name.
         attention: overrides the attention of every checkpoint.
         pooling: overrides the pooling of every checkpoint.
+        tokenizer: folder of the tokenizer of checkpoints that have none.
+        name_pattern: regular expression whose named groups become columns of the checkpoints.
+        random_init: adds a control with random weights for every config.
 
     Raises:
         SpecError: a YAML file has faults, or a task is unknown.
@@ -215,18 +222,22 @@ def load_grid(
     file = find_grid_file(path)
     grid = load_yaml(file, TypeAdapter(Grid))
     catalogue = load_tasks([Path(folder) for folder in tasks])
-    roots = [checkpoints] if isinstance(checkpoints, str | Path) else list(checkpoints)
-    found = [discover(root, attention=attention, pooling=pooling) for root in roots]
+    found = discover(
+        checkpoints,
+        attention=attention,
+        pooling=pooling,
+        tokenizer=tokenizer,
+        name_pattern=name_pattern,
+        random_init=random_init,
+    )
     return freeze(grid, catalogue, found, file)
 
 
-def freeze(
-    grid: Grid, catalogue: Mapping[str, Task], found: Sequence[Discovery], file: Path
-) -> FrozenGrid:
+def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Path) -> FrozenGrid:
     """Resolve a grid's names; every unknown task is reported at once.
 
     Raises:
-        SpecError: a task is unknown, or two different checkpoints have one name.
+        SpecError: a task is unknown.
     """
     faults, resolved = [], []
     for position, name in enumerate(grid.tasks):
@@ -236,26 +247,16 @@ def freeze(
             faults.append(f"{file}: tasks.{position}: {error}")
     if faults:
         raise SpecError("\n".join(faults))
-    unique: dict[str, Checkpoint] = {}
-    for checkpoint in itertools.chain.from_iterable(item.checkpoints for item in found):
-        twin = unique.setdefault(checkpoint.name, checkpoint)
-        if twin.identity != checkpoint.identity:
-            raise SpecError(
-                f"two checkpoints are called {checkpoint.name!r}: {twin.path} and "
-                f"{checkpoint.path}; give their common parent folder instead, or rename one"
-            )
-    skipped = {
-        str(item.path): SkippedCheckpoint(name=Path(item.path).name, reason=item.reason)
-        for item in itertools.chain.from_iterable(one.skipped for one in found)
-    }
     return FrozenGrid(
         name=grid.name,
         tasks=tuple(resolved),
-        checkpoints=tuple(unique.values()),
+        checkpoints=found.checkpoints,
         recipes={name: grid.recipes(name) for name in grid.tasks},
         seeds=grid.seeds,
         sweep=grid.swept,
-        skipped=tuple(skipped.values()),
+        skipped=tuple(
+            SkippedCheckpoint(name=item.name, reason=item.reason) for item in found.skipped
+        ),
         select=grid.select,
     )
 

@@ -35,6 +35,13 @@ def torch_generator(seed: int, name: str) -> torch.Generator:
     return generator
 
 
+def seed_initialisation(seed: int) -> None:
+    """Seed torch's own global generator for the library's initialisation, which takes no other."""
+    import torch
+
+    torch.manual_seed(child_seed(seed, "initialisation"))
+
+
 def seed_dropout(seed: int) -> None:
     """Seed torch's own global generators on every device: dropout takes no generator argument."""
     import torch

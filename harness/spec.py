@@ -302,6 +302,10 @@ class Checkpoint(Spec):
         default_factory=dict, description="what is known of it, for tables: size, objective, steps"
     )
     parameters: int | None = Field(None, description="count in the weight files")
+    tokenizer: str | None = Field(None, description="folder of the tokenizer, where another one")
+    weights: Literal["random"] | None = Field(
+        None, description="drawn at random with the config in `path`; None: those in `path`"
+    )
 
     @cached_property
     def identity(self) -> str:

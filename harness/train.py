@@ -25,7 +25,7 @@ from harness.models.heads import AnyHead, Head, compute_outputs
 from harness.models.vocabulary import UnreadRows, only_rows
 from harness.optim import make_optimiser, schedule_multiplier
 from harness.seeding import numpy_generator, seed_dropout
-from harness.spec import Recipe, Retrieval, Task
+from harness.spec import Precision, Recipe, Retrieval, Task
 
 if TYPE_CHECKING:
     from harness.data.encode import Encoded, EncodedCollection
@@ -132,7 +132,7 @@ def _loop(
     recipe = work.recipe
     optimiser = make_optimiser([work.backbone.module, work.head], recipe)
     trained = [p for group in optimiser.param_groups for p in group["params"]]
-    watch = _Watch(len(plan), work.device)
+    watch = _Watch(len(plan), work.device, recipe.precision)
     computing = updating = 0.0
     for step, rows in enumerate(plan):
         begin = time.perf_counter()
@@ -159,7 +159,8 @@ def _loop(
 class _Watch:
     """Keeps the loss and gradient norm of each step on the device; looks at them now and then."""
 
-    def __init__(self, steps: int, device: str) -> None:
+    def __init__(self, steps: int, device: str, precision: Precision) -> None:
+        self._precision = precision
         self._values = torch.zeros(steps, 2, device=device)
         self._every = 1 if device == "cpu" else CHECK_EVERY
         self._seen = 0
@@ -178,7 +179,7 @@ class _Watch:
             step = self._seen + broken[0] + 1
             loss, norm = values[broken[0]].tolist()
             raise DivergedError(
-                f"diverged in step {step} of {len(self._values)}: "
+                f"diverged in step {step} of {len(self._values)} in {self._precision}: "
                 f"loss {loss:g}, gradient norm {norm:g}",
                 step,
             )

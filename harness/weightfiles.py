@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,14 @@ from harness.errors import CheckpointError
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-PICKLES = ("pytorch_model*.bin", "model*.pt", "model*.pth", "*.ckpt")
+PICKLES = ("pytorch_model.bin", "pytorch_model-*.bin")
+FOREIGN = (
+    *("pytorch_model*.bin", "model*.pt", "model*.pth", "consolidated*.pth", "*.ckpt"),
+    *("*model_states.pt", "*.distcp", "tf_model.h5", "flax_model.msgpack"),
+)
+"""Weights as training frameworks keep them for themselves."""
+OPTIMISERS = ("optimizer*.pt", "optimizer*.bin", "*optim_states.pt", "optim*.pt", "scheduler.pt")
+UNFINISHED = ("*.safetensors.*tmp*", "*.incomplete", "*.part", "*.partial", "*.tmp")
 _LONGEST_HEADER = 100_000_000
 _BITS = {
     **dict.fromkeys(("F64", "I64", "U64", "C64"), 64),
@@ -31,8 +39,12 @@ Header = dict[str, dict[str, Any]]
 
 def has_weights(folder: Path) -> bool:
     """Say whether a folder holds weight files of any format, whole or not."""
-    patterns = ("*.safetensors", "*.safetensors.index.json", *PICKLES)
-    return any(next(folder.glob(pattern), None) is not None for pattern in patterns)
+    return _first(folder, ("*.safetensors", INDEX, *PICKLES, *FOREIGN)) is not None
+
+
+def has_optimiser(folder: Path) -> bool:
+    """Say whether a folder holds the state of an optimiser."""
+    return _first(folder, OPTIMISERS) is not None
 
 
 def list_weight_files(folder: Path) -> tuple[Path, ...]:
@@ -132,9 +144,10 @@ def _read_index(path: Path) -> dict[str, str]:
 
 
 def _why_none(folder: Path) -> str:
+    """Say why a folder has no weights that can be read, and what helps."""
     if (folder / "adapter_config.json").is_file():
         return "holds an adapter, not a whole checkpoint; merge it into its base and save that"
-    if any(next(folder.glob(pattern), None) is not None for pattern in PICKLES):
+    if _first(folder, PICKLES):
         code = (
             "from transformers import AutoModel as A; "
             f"A.from_pretrained(p := {json.dumps(str(folder))}, use_safetensors=False)"
@@ -144,6 +157,25 @@ def _why_none(folder: Path) -> str:
             "its weights are pickles, which can run code when loaded, so they are not read. If "
             f"you trust them, convert them: python -c {shlex.quote(code)}"
         )
-    others = sorted(path.name for path in folder.glob("*.safetensors"))
-    found = f" ({others[0]} goes by another name)" if others else ""
-    return f"no weights: neither {SINGLE} nor {INDEX}{found}"
+    if part := _first(folder, UNFINISHED):
+        return f"half-written: {part} is not finished; wait for it, or copy the checkpoint again"
+    if part := _first(folder, ("*-of-*.safetensors",)):
+        return f"half-written: {part} is there, but {INDEX} is not; copy the checkpoint again"
+    if part := _first(folder, ("*.safetensors",)):
+        return f"no weights: neither {SINGLE} nor {INDEX} ({part} goes by another name)"
+    if part := _first(folder, FOREIGN):
+        return (
+            f"its weights ({part}) are in a training framework's own format, which is not read; "
+            "export the model with `save_pretrained`"
+        )
+    if part := _first(folder, OPTIMISERS):
+        return f"optimizer only: {part} is there, but no weights are; export the model"
+    return f"no weights: neither {SINGLE} nor {INDEX}"
+
+
+def _first(folder: Path, patterns: Sequence[str]) -> str | None:
+    """Give the name of the first file of a folder that fits one of some patterns."""
+    for pattern in patterns:
+        for name in sorted(path.name for path in folder.glob(pattern)):
+            return name
+    return None

@@ -41,6 +41,11 @@ def load_yaml(path: Path, adapter: TypeAdapter[T]) -> T:
         raise SpecError("\n".join(text for _, text in faults)) from None
 
 
+def locate(path: Path, location: Path_) -> str:
+    """Say where a key or item of a file that was read stands: `file:line`."""
+    return f"{path}:{line_of(_read(path), location)}"
+
+
 def line_of(document: Any, location: Path_) -> int:
     """Find the 1-based line of a key or item in a document that ruamel's round-trip reader made."""
     line = 0

@@ -60,7 +60,7 @@ def frozen(
     grid_: Grid, *checkpoints: Checkpoint, catalogue: dict[str, Task] = CATALOGUE
 ) -> FrozenGrid:
     found = Discovery(checkpoints or (checkpoint("one"), checkpoint("two", "1" * 16)), ())
-    return freeze(grid_, catalogue, [found], Path("small.yaml"))
+    return freeze(grid_, catalogue, found, Path("small.yaml"))
 
 
 def test_runs_are_the_product_of_tasks_checkpoints_points_and_seeds() -> None:
@@ -110,14 +110,11 @@ def test_every_unknown_task_is_named_at_once_with_a_suggestion() -> None:
     assert "tasks.1" in second
 
 
-def test_two_different_checkpoints_of_one_name_are_refused() -> None:
-    with pytest.raises(SpecError, match="two checkpoints are called 'one'"):
-        frozen(grid(), checkpoint("one"), checkpoint("one", "f" * 16))
-
-
 def test_a_skipped_checkpoint_is_kept_by_name_with_its_reason() -> None:
-    found = Discovery((checkpoint("one"),), (Skipped(Path("/ck/broken"), "no config.json"),))
-    made = freeze(grid(), CATALOGUE, [found], Path("small.yaml"))
+    found = Discovery(
+        (checkpoint("one"),), (Skipped("broken", Path("/ck/broken"), "no config.json"),)
+    )
+    made = freeze(grid(), CATALOGUE, found, Path("small.yaml"))
     assert [(item.name, item.reason) for item in made.skipped] == [("broken", "no config.json")]
 
 

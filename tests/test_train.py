@@ -308,8 +308,8 @@ def test_a_divergence_that_is_looked_at_later_still_names_its_step(tmp_path, mon
     encoded.targets["label"][:] = 1e30  # its square is no fp32 number
     watched = train_module._Watch
 
-    def rare(steps, device):
-        watch = watched(steps, device)
+    def rare(*arguments):
+        watch = watched(*arguments)
         watch._every = 50
         return watch
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.data import Collection
-    from harness.spec import Task
+    from harness.spec import Checkpoint, Task
 
 tasks = typer.Typer(
     help="List, show and check task cards: what is learnt, from which data, how it is scored.",
     no_args_is_help=True,
 )
 EXAMPLE_WIDTH = 300
+PIPED_WIDTH = 2_000
 
 
 @tasks.command("list")
@@ -81,27 +83,76 @@ def check_task(
 
 
 def checkpoints(
-    folder: Annotated[str, typer.Argument(help="A folder of checkpoints, or a hub id.")],
+    folders: Annotated[
+        list[str], typer.Argument(help="Folders of checkpoints, files that list some, or hub ids.")
+    ],
     attention: options.Attention = None,
     pooling: options.Pooling = None,
+    tokenizer: options.Tokenizer = None,
+    name_pattern: options.NamePattern = None,
+    random_init: options.RandomInit = False,
 ) -> None:
-    """List the checkpoints of a folder in their order, and what is skipped and why."""
+    """List checkpoints in their order, what is known of them, and what is skipped and why."""
     from harness.checkpoints import discover
 
-    found = discover(folder, attention=attention, pooling=pooling)  # type: ignore[arg-type]
-    grid = Table(
-        "checkpoint", "parameters", "attention", "pooling", "fingerprint", box=None, pad_edge=False
-    )
+    found = discover(folders, **choose(attention, pooling, tokenizer, name_pattern, random_init))
+    # Piped, a line stays a line, however long.
+    out = Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
+    out.print(_checkpoint_table(found.checkpoints))
     for item in found.checkpoints:
-        size = f"{item.parameters / 1e6:,.1f} M" if item.parameters else "?"
-        grid.add_row(escape(item.name), size, item.attention, item.pooling, item.fingerprint)
-    out = Console()
-    out.print(grid)
+        if item.tokenizer is not None:
+            out.print(
+                f"{escape(item.name)}: its tokenizer is that of {escape(item.tokenizer)}",
+                soft_wrap=True,
+            )
     for skipped in found.skipped:
         out.print(
             f"[yellow]skipped[/] {escape(str(skipped.path))}: {escape(skipped.reason)}",
             soft_wrap=True,
         )
+
+
+def choose(
+    attention: str | None,
+    pooling: str | None,
+    tokenizer: str | None,
+    name_pattern: str | None,
+    random_init: bool,
+) -> dict[str, Any]:
+    """Check the options that say how checkpoints are read: arguments of `discover`."""
+    from typing import get_args
+
+    from harness.errors import InputError
+    from harness.spec import Attention, Pooling
+
+    for option, value, allowed in (
+        ("--attention", attention, get_args(Attention)),
+        ("--pooling", pooling, get_args(Pooling)),
+    ):
+        if value is not None and value not in allowed:
+            raise InputError(f"{option} {value}: must be one of {', '.join(allowed)}")
+    return {
+        "attention": attention,
+        "pooling": pooling,
+        "tokenizer": tokenizer,
+        "name_pattern": name_pattern,
+        "random_init": random_init,
+    }
+
+
+def _checkpoint_table(checkpoints: Sequence[Checkpoint]) -> Table:
+    """Lay out checkpoints, a row each, with a column for all that is known of some."""
+    known = list(dict.fromkeys(name for item in checkpoints for name in item.columns))
+    grid = Table(box=None, pad_edge=False)
+    for name in ("checkpoint", "parameters", "attention", "pooling", *known, "fingerprint"):
+        grid.add_column(escape(name), no_wrap=True)
+    for item in checkpoints:
+        size = f"{item.parameters / 1e6:,.1f} M" if item.parameters else "?"
+        columns = [escape(str(item.columns.get(name, ""))) for name in known]
+        grid.add_row(
+            escape(item.name), size, item.attention, item.pooling, *columns, item.fingerprint
+        )
+    return grid
 
 
 def fetch(

@@ -31,7 +31,7 @@ def demo(
     world = study / "world"
     with Console(stderr=True).status("making a small world and pretraining three checkpoints"):
         make_all(world, SEED)
-    grid = studies.load("demo", [str(world / "checkpoints")], None, None, None)
+    grid = studies.load("demo", [str(world / "checkpoints")], None, {})
     place = studies.make_place(world / "data", workers, "auto", None, address)
     failed = None
     try:

@@ -12,7 +12,8 @@ Checkpoints = Annotated[
     typer.Option(
         "--checkpoints",
         "-c",
-        help="A folder of checkpoints, one of them, or a hub id `org/name@revision`. Repeatable.",
+        help="A folder of checkpoints, one of them, a file that lists some, or a hub id "
+        "`org/name@revision`. Repeatable.",
     ),
 ]
 GridFile = Annotated[
@@ -45,6 +46,23 @@ Pooling = Annotated[
     str | None,
     typer.Option(
         help="mean, first or last, for every checkpoint. Default: last if causal, else mean."
+    ),
+]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(help="Folder of the tokenizer for checkpoints without one. Default: the parent."),
+]
+NamePattern = Annotated[
+    str | None,
+    typer.Option(
+        help="A regular expression that is searched in the checkpoints' paths; its named groups, "
+        "as in '(?P<size>\\d+m)-(?P<objective>[a-z]+)', become columns."
+    ),
+]
+RandomInit = Annotated[
+    bool,
+    typer.Option(
+        "--random-init", help="Add a control with random weights for each config of a checkpoint."
     ),
 ]
 RetryFailed = Annotated[

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from harness.cli import options
+from harness.cli.catalogue import choose
 from harness.cli.progress import run_progress
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ def plan(
     data_root: options.DataRoot = None,
     attention: options.Attention = None,
     pooling: options.Pooling = None,
+    tokenizer: options.Tokenizer = None,
+    name_pattern: options.NamePattern = None,
+    random_init: options.RandomInit = False,
     retry_failed: options.RetryFailed = False,
     workers: options.Workers = None,
     threads_per_run: options.ThreadsPerRun = "auto",
@@ -47,7 +52,8 @@ def plan(
     """Show which runs a grid means and what they cost; check all data; start nothing."""
     from harness.launch.run import plan as plan_study
 
-    frozen = load(grid, checkpoints, tasks, attention, pooling)
+    chosen = choose(attention, pooling, tokenizer, name_pattern, random_init)
+    frozen = load(grid, checkpoints, tasks, chosen)
     place = make_place(data_root, workers, threads_per_run, gpus_per_run, address)
     with console.status("reading data") as status:
         made, slots, sizes = plan_study(
@@ -82,6 +88,9 @@ def run(
     data_root: options.DataRoot = None,
     attention: options.Attention = None,
     pooling: options.Pooling = None,
+    tokenizer: options.Tokenizer = None,
+    name_pattern: options.NamePattern = None,
+    random_init: options.RandomInit = False,
     retry_failed: options.RetryFailed = False,
     workers: options.Workers = None,
     threads_per_run: options.ThreadsPerRun = "auto",
@@ -89,7 +98,8 @@ def run(
     address: options.Address = None,
 ) -> None:
     """Run what a grid means and the study lacks; after a stop, the same command goes on."""
-    frozen = load(grid, checkpoints, tasks, attention, pooling)
+    chosen = choose(attention, pooling, tokenizer, name_pattern, random_init)
+    frozen = load(grid, checkpoints, tasks, chosen)
     place = make_place(data_root, workers, threads_per_run, gpus_per_run, address)
     execute(frozen, study or default_study(frozen), place, retry_failed=retry_failed)
 
@@ -166,30 +176,13 @@ def load(
     grid: str,
     checkpoints: list[str],
     tasks: list[Path] | None,
-    attention: str | None,
-    pooling: str | None,
+    chosen: Mapping[str, Any],
 ) -> FrozenGrid:
     """Resolve a grid, its checkpoints and cards; hashing large weights is what may take a while."""
-    from typing import get_args
-
-    from harness.errors import InputError
     from harness.grid import load_grid
-    from harness.spec import Attention, Pooling
 
-    for option, value, allowed in (
-        ("--attention", attention, get_args(Attention)),
-        ("--pooling", pooling, get_args(Pooling)),
-    ):
-        if value is not None and value not in allowed:
-            raise InputError(f"{option} {value}: must be one of {', '.join(allowed)}")
     with console.status("reading checkpoints"):
-        return load_grid(
-            grid,
-            checkpoints,
-            tasks=tasks or [],
-            attention=attention,  # type: ignore[arg-type]
-            pooling=pooling,  # type: ignore[arg-type]
-        )
+        return load_grid(grid, checkpoints, tasks=tasks or [], **chosen)
 
 
 def make_place(

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.data.encode import EncodedPart, encode
+from harness.data.encode import EncodedCollection, EncodedPart, encode
 from harness.data.frames import Collection, Examples, training_pairs
 from harness.data.lengths import effective_max_length
 from harness.data.sources import load_examples
 from harness.data.tokenizers import load_tokenizer
+from harness.errors import CheckpointError
 from harness.execute.record import Clock, Workplace
 from harness.models.backbone import Backbone, load_backbone
 from harness.models.probe import probe
@@ -105,14 +106,30 @@ class Warm:
     ) -> dict[Role, EncodedPart]:
         length = effective_max_length(task, loaded.tokenizer, loaded.backbone.config)
         cache = self._workplace.cache
-        return {
+        encoded = {
             role: encode(task, examples, role, loaded.tokenizer, length, cache) for role in ROLES
         }
+        for part in encoded.values():
+            _refuse_unknown_ids(loaded.backbone, part)
+        return encoded
 
 
 def _load(checkpoint: Checkpoint) -> LoadedCheckpoint:
     backbone = load_backbone(checkpoint)
-    return LoadedCheckpoint(backbone, load_tokenizer(checkpoint.path), probe(backbone))
+    tokenizer = load_tokenizer(checkpoint.tokenizer or checkpoint.path)
+    return LoadedCheckpoint(backbone, tokenizer, probe(backbone))
+
+
+def _refuse_unknown_ids(backbone: Backbone, part: EncodedPart) -> None:
+    """Refuse token ids without an embedding: on a GPU they would break the process, not the run."""
+    rows = backbone.module.get_input_embeddings().num_embeddings
+    sides = (part.queries, part.documents) if isinstance(part, EncodedCollection) else (part,)
+    largest = max(int(side.token_ids.max(initial=0)) for side in sides)
+    if largest >= rows:
+        raise CheckpointError(
+            f"{backbone.checkpoint.path}: its tokenizer gives token {largest}, but its embedding "
+            f"has {rows} rows; it needs the tokenizer that it was trained with"
+        )
 
 
 def _pair_rows(task: Task, examples: Examples) -> NDArray[np.int64] | None:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+from threadpoolctl import threadpool_limits
+
 from harness.spec import Run
 
 EFFICIENCY = 0.4
@@ -129,22 +132,26 @@ def read_history(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], 
 
 
 def measure_flops_per_second(device: str, threads: int) -> float:
-    """Measure how many operations a second a large fp32 matrix product does; under a second."""
+    """Measure how many operations a second a large fp32 matrix product does; under a second.
+
+    On a CPU NumPy's product stands for torch's, which is as fast: importing torch takes seconds.
+    """
+    if device == "cpu":
+        with threadpool_limits(threads):
+            return _best_rate(np.ones((1024, 1024), dtype=np.float32))
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        side = 1024 if device == "cpu" else 8192
-        matrix = torch.ones(side, side, device=device)
-        best = 0.0
-        for _ in range(5):
-            start = time.perf_counter()
-            float((matrix @ matrix)[0, 0])  # reading a number waits for the device
-            best = max(best, 2.0 * side**3 / (time.perf_counter() - start))
-        return best
-    finally:
-        torch.set_num_threads(before)
+    return _best_rate(torch.ones(8192, 8192, device=device))
+
+
+def _best_rate(matrix: Any) -> float:
+    """Give operations a second of the fastest of a few products of a square matrix."""
+    best = 0.0
+    for _ in range(5):
+        start = time.perf_counter()
+        float((matrix @ matrix)[0, 0])  # reading a number waits for the device
+        best = max(best, 2.0 * len(matrix) ** 3 / (time.perf_counter() - start))
+    return best
 
 
 def _seconds(

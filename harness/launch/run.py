@@ -16,7 +16,7 @@ from harness.launch.local import run_local
 from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
 from harness.launch.preflight import check_tasks
-from harness.launch.slots import Slots, find_slots
+from harness.launch.slots import Slots, count_gpus, find_slots
 from harness.spec import Task
 
 LOCAL = "local"
@@ -111,10 +111,8 @@ def run(
 
 
 def _slots(grid: FrozenGrid, place: Place) -> Slots:
-    import torch
-
     here = place.address in {None, LOCAL}
-    gpus = torch.cuda.device_count() if here else int(bool(place.gpus_per_run))
+    gpus = count_gpus() if here else int(bool(place.gpus_per_run))
     if place.gpus_per_run == 0:
         gpus = 0
     if place.gpus_per_run and not gpus:

@@ -6,6 +6,7 @@ alone: the same for a plain loop and for Ray.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 from collections.abc import Iterable
@@ -67,6 +68,29 @@ def count_cores() -> int:
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     return max(1, min(cores, _quota()))
+
+
+def count_gpus() -> int:
+    """Count the GPUs that torch can use.
+
+    Torch takes seconds to import, so it is asked only where a driver for one is installed.
+    """
+    if not _has_gpu_driver():
+        return 0
+    import torch
+
+    return torch.cuda.device_count()
+
+
+def _has_gpu_driver() -> bool:
+    """Say whether CUDA's driver library can be loaded, or AMD's driver is there."""
+    if Path("/dev/kfd").exists():
+        return True
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _quota(path: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:

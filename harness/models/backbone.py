@@ -11,11 +11,19 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel
+from transformers import (
+    MODEL_FOR_TEXT_ENCODING_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForTextEncoding,
+)
 from transformers.utils import logging
 
+from harness.architectures import why_refused
 from harness.errors import CheckpointError
+from harness.fingerprints import RANDOM_SEED
 from harness.models.batch import Batch, Layout
+from harness.seeding import seed_initialisation
 from harness.spec import Checkpoint, Precision
 
 # Weights that pretraining put on top of the body, and tables which old files carry but which are no
@@ -40,7 +48,8 @@ class Backbone:
         self.config: Any = module.config
         self.checkpoint = checkpoint
         self.pooling = checkpoint.pooling
-        self.hidden_size = int(self.config.hidden_size)
+        # OPT may project its last hidden states to the width of its embeddings.
+        self.hidden_size = int(getattr(self.config, "word_embed_proj_dim", self.config.hidden_size))
         self.initializer_range = float(getattr(self.config, "initializer_range", 0.02))
         self.has_type_ids = (
             getattr(self.config, "type_vocab_size", 0) > 1
@@ -98,6 +107,9 @@ class Backbone:
 def load_backbone(checkpoint: Checkpoint) -> Backbone:
     """Load the body of a checkpoint: fp32 on the CPU, safetensors only, no foreign code.
 
+    Attention is computed by torch's `scaled_dot_product_attention` where the architecture has that,
+    else by the library's plain code. Of an encoder-decoder the encoder is taken.
+
     Raises:
         CheckpointError: it can't be read, or weights of the body are missing, left over or of
         another shape.
@@ -109,28 +121,49 @@ def load_backbone(checkpoint: Checkpoint) -> Backbone:
         config = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
         _set_attention(config, checkpoint)
         with _quiet_loading():
-            module, info = AutoModel.from_pretrained(
-                path,
-                config=config,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                ignore_mismatched_sizes=True,  # they are named below, all at once
-                dtype=torch.float32,
-                attn_implementation="sdpa",
-                output_loading_info=True,
-            )
+            module = _draw(config) if checkpoint.weights == "random" else _read(path, config)
     except CheckpointError:
         raise
     except Exception as error:  # transformers raises anything, from OSError to a bare Exception
         raise CheckpointError(
             f"{path}: its weights can't be loaded ({type(error).__name__}: {error})"
         ) from error
-    _refuse_other_weights(path, info)
     for name, parameter in module.named_parameters():
         if HEADS.search(name):
             parameter.requires_grad_(False)
     return Backbone(module, checkpoint)
+
+
+def _read(path: str, config: Any) -> Any:
+    """Read the weights of a folder; all of them must be there, and no others."""
+    module, info = _library_class(config).from_pretrained(
+        path,
+        config=config,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        ignore_mismatched_sizes=True,  # they are named below, all at once
+        dtype=torch.float32,
+        output_loading_info=True,
+    )
+    _refuse_other_weights(path, info)
+    return module
+
+
+def _draw(config: Any) -> Any:
+    """Draw weights as the library does before a pretraining; always the same ones."""
+    with torch.random.fork_rng(devices=[]):
+        seed_initialisation(RANDOM_SEED)
+        module = _library_class(config).from_config(
+            config, dtype=torch.float32, trust_remote_code=False
+        )
+    return module.eval()
+
+
+def _library_class(config: Any) -> Any:
+    """Choose the library's class of the body: of an encoder-decoder only the encoder."""
+    is_listed = type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
+    return AutoModelForTextEncoding if is_listed else AutoModel
 
 
 def cast_parameters(module: nn.Module, dtype: torch.dtype) -> None:
@@ -147,16 +180,16 @@ def autocast(precision: Precision, device: str) -> torch.autocast:
 
 
 def _set_attention(config: Any, checkpoint: Checkpoint) -> None:
-    if config.is_encoder_decoder:
-        raise CheckpointError(
-            f"{checkpoint.path}: {config.model_type} is an encoder-decoder; "
-            "only encoders and decoders can be fine-tuned"
-        )
+    refused = why_refused(config.to_dict())
+    if refused is not None:
+        raise CheckpointError(f"{checkpoint.path}: {refused}")
     if not hasattr(config, "hidden_size"):
         raise CheckpointError(f"{checkpoint.path}: {config.model_type} has no single hidden size")
     if checkpoint.attention != "native":
         config.is_causal = checkpoint.attention == "causal"
     config.use_cache = False
+    # Nothing that a file says chooses how attention is computed: the library takes its default.
+    config._attn_implementation = None
 
 
 def _refuse_other_weights(path: str, info: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from harness.grid import FrozenGrid, read_frozen
 from harness.ledger import latest_records, read_ledger
 from harness.predictions import read_predictions
 from harness.results.cells import BY_VALIDATION, Cells, chosen_points, every_point
+from harness.results.checkpoints import with_columns
 from harness.results.frames import missing_frame, records_frame, scores_frame
 from harness.spec import Run
 
@@ -30,7 +31,11 @@ def load_study(path: str | Path) -> Study:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """The planned runs of a study and the latest record of each run_id, at one moment."""
+    """The planned runs of a study and the latest record of each run_id, at one moment.
+
+    In every frame, what is known of a checkpoint (size, objective, steps ...) stands in the last
+    columns: `harness.results.checkpoints`.
+    """
 
     path: Path
     grid: FrozenGrid
@@ -52,17 +57,17 @@ class Study:
         `planned` is False for a run that is not in the grid; such a run is in no table.
         """
         planned = {run.run_id for run in self.planned}
-        return records_frame(self.latest.values(), self.grid.sweep, planned)
+        return self._known(records_frame(self._recorded, self.grid.sweep, planned))
 
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row a run, split and metric, with its `value`; a run that is not `ok` has none."""
-        return scores_frame(self.latest.values(), self.grid.sweep)
+        return self._known(scores_frame(self._recorded, self.grid.sweep))
 
     @cached_property
     def missing(self) -> pd.DataFrame:
         """One row a planned run without a good record, with the `reason`."""
-        return missing_frame(self.planned, self.latest, self.grid.sweep)
+        return self._known(missing_frame(self.planned, self.latest, self.grid.sweep))
 
     def predictions(self, run_id: str) -> pd.DataFrame:
         """Read what a run said, a row an example of each split; StudyError if there is none."""
@@ -84,7 +89,7 @@ class Study:
         `allow_incomplete`. Raises StudyError for an unknown metric, split or rate, and for records
         that can't be pooled.
         """
-        return chosen_points(
+        chosen = chosen_points(
             self._cells,
             metric=metric,
             split=split,
@@ -92,6 +97,7 @@ class Study:
             allow_incomplete=allow_incomplete,
             confidence=confidence,
         )
+        return self._known(chosen)
 
     def rates(
         self, metric: str | None = None, split: str = "test", confidence: float = 0.95
@@ -100,7 +106,20 @@ class Study:
 
         `mean` is over the good runs, `n_ok` of `n_planned`. Raises StudyError as `table` does.
         """
-        return every_point(self._cells, metric=metric, split=split, confidence=confidence)
+        points = every_point(self._cells, metric=metric, split=split, confidence=confidence)
+        return self._known(points)
+
+    @cached_property
+    def _recorded(self) -> list[dict[str, Any]]:
+        """The latest records, under the names that their checkpoints have in the grid now."""
+        names = {run.run_id: run.checkpoint.name for run in self.planned}
+        return [
+            record | {"checkpoint": names.get(run_id, record["checkpoint"])}
+            for run_id, record in self.latest.items()
+        ]
+
+    def _known(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return with_columns(frame, self.grid)
 
     @cached_property
     def _cells(self) -> Cells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from harness.ledger import read_ledger
+from harness.results import load_study
 from tests.cli.conftest import Said
 from tests.small_world import SmallWorld
 
@@ -214,3 +216,29 @@ def test_a_task_with_native_files_only_can_not_be_fetched(harness: Harness, tmp_
     said = harness("fetch", "--grid", tmp_path / "small.yaml")
     assert said.code == 0
     assert "toy_sentiment: native files only" in said.out
+
+
+def test_a_moved_and_renamed_checkpoint_keeps_its_finished_runs(
+    harness: Harness, arguments: tuple[object, ...], study: Path, world: SmallWorld, tmp_path: Path
+) -> None:
+    moved = tmp_path / "elsewhere" / "under-another-name"
+    shutil.copytree(world.folder / "encoder", moved)
+    shutil.copytree(moved, tmp_path / "elsewhere" / "yet-another-copy")
+    there = [moved.parent if word == world.folder / "encoder" else word for word in arguments]
+    said = harness("plan", *there, "--study", study)
+    assert "small: 8 runs" in said.out
+    assert "8 done, 0 failed, 0 to run" in said.out
+    assert "skipped yet-another-copy: has the same content as 'under-another-name'" in said.out
+
+
+def test_a_random_control_is_one_flag(
+    harness: Harness, arguments: tuple[object, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    said = harness("run", *arguments, "--study", folder, "--address", "local", "--random-init")
+    assert said.code == 0, said.err
+    assert "16 ok" in said.err
+    assert "encoder@random" in harness("table", folder).out
+    scores = load_study(folder).scores
+    assert set(scores["objective"].dropna()) == {"random"}
+    assert set(scores.loc[scores["objective"] == "random", "checkpoint"]) == {"encoder@random"}

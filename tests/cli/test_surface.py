@@ -12,8 +12,8 @@ import typer
 from harness.cli import app
 
 RUN = (
-    "address attention checkpoints data-root gpus-per-run grid pooling retry-failed study tasks "
-    "threads-per-run workers"
+    "address attention checkpoints data-root gpus-per-run grid name-pattern pooling random-init "
+    "retry-failed study tasks threads-per-run tokenizer workers"
 )
 OPTIONS = {
     "plan": RUN,
@@ -21,7 +21,7 @@ OPTIONS = {
     "status": "",
     "table": "allow-incomplete by format learning-rate metric output split",
     "rescore": "metric",
-    "checkpoints": "attention pooling",
+    "checkpoints": "attention name-pattern pooling random-init tokenizer",
     "fetch": "checkpoints grid tasks",
     "demo": "address study workers",
     "tasks list": "tasks",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from harness.checkpoints import discover
 from harness.execute import WorkerLostError
 from harness.execute.worker import Worker, _is_device_fault
 from harness.ledger import RECORD_KEYS, read_ledger
@@ -91,7 +93,9 @@ def test_a_run_that_diverges_has_a_step_and_no_scores(world: SmallWorld, tmp_pat
     assert record["status"] == "diverged"
     assert "scores" not in record
     assert record["error"]["type"] == "DivergedError"
-    assert 1 <= record["error"]["step"] <= 6
+    step = record["error"]["step"]
+    assert 1 <= step <= 6
+    assert record["error"]["message"].startswith(f"diverged in step {step} of 6 in fp32: loss")
     assert not (tmp_path / "predictions").exists()
 
 
@@ -124,6 +128,41 @@ def test_an_attention_that_an_architecture_can_not_have_is_a_failed_run(
     record = worker.execute(run_of(world, checkpoint=causal))
     assert (record["status"], record["error"]["type"]) == ("failed", "CheckpointError")
     assert worker.execute(run_of(world))["status"] == "ok"
+
+
+def test_a_tokenizer_from_elsewhere_is_used_and_one_that_does_not_fit_is_refused(
+    world: SmallWorld, tmp_path: Path
+) -> None:
+    bare = tmp_path / "run" / "checkpoint-5"
+    shutil.copytree(world.encoder.path, bare)
+    for file in bare.glob("*token*"):
+        file.rename(bare.parent / file.name)
+    (elsewhere,) = discover(bare).checkpoints
+    assert elsewhere.tokenizer == str(bare.parent)
+    assert elsewhere.fingerprint == world.encoder.fingerprint
+    worker = Worker(world.workplace(tmp_path / "study"))
+    assert worker.execute(run_of(world, checkpoint=elsewhere))["status"] == "ok"
+    grown = json.loads((bare.parent / "tokenizer.json").read_text())
+    vocabulary = grown["model"]["vocab"]
+    grown["model"]["vocab"] = {
+        word: number if number < 5 else number + 1000 for word, number in vocabulary.items()
+    }
+    (bare.parent / "tokenizer.json").write_text(json.dumps(grown))
+    other = discover(bare).checkpoints[0]
+    record = worker.execute(run_of(world, checkpoint=other))
+    assert record["status"] == "failed"
+    assert "needs the tokenizer that it was trained with" in record["error"]["message"]
+
+
+def test_a_control_runs_with_weights_that_nobody_trained(world: SmallWorld, tmp_path: Path) -> None:
+    trained, control = discover(world.encoder.path, random_init=True).checkpoints
+    worker = Worker(world.workplace(tmp_path))
+    records = [worker.execute(run_of(world, checkpoint=item)) for item in (trained, control)]
+    assert [record["status"] for record in records] == ["ok", "ok"]
+    assert [record["checkpoint"] for record in records] == ["encoder", "encoder@random"]
+    assert records[0]["run_id"] != records[1]["run_id"]
+    again = Worker(world.workplace(tmp_path / "again")).execute(run_of(world, checkpoint=control))
+    assert again["scores"] == records[1]["scores"]
 
 
 def test_ctrl_c_leaves_no_record(world: SmallWorld, tmp_path: Path) -> None:

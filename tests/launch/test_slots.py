@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.launch.slots import Slots, _quota, count_cores, find_slots
+from harness.launch.slots import Slots, _quota, count_cores, count_gpus, find_slots
 from harness.spec import Checkpoint
 
 SMALL = Checkpoint(name="s", path="s", fingerprint="a" * 16, parameters=22_000_000)
@@ -55,3 +55,9 @@ def test_the_quota_of_a_container_is_read_in_whole_cores(tmp_path: Path) -> None
 
 def test_this_machine_has_a_core() -> None:
     assert count_cores() >= 1
+
+
+def test_gpus_are_those_that_torch_counts() -> None:
+    import torch
+
+    assert count_gpus() == torch.cuda.device_count()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, BertForMaskedLM, T5Config
+from transformers import AutoModelForCausalLM, BartConfig, BertForMaskedLM
 
 from harness.errors import CheckpointError
 from harness.models.backbone import autocast, cast_parameters, load_backbone
@@ -86,9 +86,9 @@ def test_truncated_weights_are_refused(tmp_path):
 
 
 def test_an_encoder_decoder_is_refused(tmp_path):
-    T5Config(vocab_size=9).save_pretrained(tmp_path)
+    BartConfig(vocab_size=9).save_pretrained(tmp_path)
     with pytest.raises(CheckpointError, match="encoder-decoder"):
-        load_backbone(Checkpoint(name="t5", path=str(tmp_path), fingerprint="0" * 16))
+        load_backbone(Checkpoint(name="bart", path=str(tmp_path), fingerprint="0" * 16))
 
 
 def test_a_missing_folder_is_an_error_of_the_user(tmp_path):
