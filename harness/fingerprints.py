@@ -1,7 +1,7 @@
 """The fingerprint of a checkpoint: its weights, config and tokenizer, never its path or time.
 
 Hashing gigabytes takes minutes, so the hash of a file is remembered in the cache folder under its
-resolved path, size and time of change.
+resolved path, inode, size and times.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def hash_file(path: Path) -> str:
     try:
         real = path.resolve(strict=True)
         before = real.stat()
-        key = f"{real}\n{before.st_size}\n{before.st_mtime_ns}"
+        # The time of change of the inode too: copies often keep the time of the content.
+        place = f"{real}\n{before.st_dev}\n{before.st_ino}"
+        key = f"{place}\n{before.st_size}\n{before.st_mtime_ns}\n{before.st_ctime_ns}"
         memo = default_cache() / "hashes" / hashlib.sha256(key.encode()).hexdigest()
         if memo.is_file():
             return memo.read_text(encoding="ascii")
@@ -134,7 +136,7 @@ def hash_file(path: Path) -> str:
     except OSError as error:
         raise CheckpointError(f"{path.name} can't be read: {error}") from None
     # A file changed just now could change again within the clock's tick and keep its size.
-    if time.time() - before.st_mtime > _RACY_SECONDS:
+    if time.time() - max(before.st_mtime, before.st_ctime) > _RACY_SECONDS:
         _remember(memo, digest)
     return digest
 

@@ -24,7 +24,17 @@ from pydantic import (
 from harness.checkpoints import Discovery, discover
 from harness.errors import SpecError, StudyError
 from harness.shipped import shipped_folder
-from harness.spec import Attention, Checkpoint, Pooling, Recipe, Run, Spec, Task
+from harness.spec import (
+    TEMPERATURE,
+    Attention,
+    Checkpoint,
+    Pooling,
+    Recipe,
+    Retrieval,
+    Run,
+    Spec,
+    Task,
+)
 from harness.tasks import find_task, load_tasks
 from harness.yamlio import load_yaml
 
@@ -251,7 +261,7 @@ def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Pa
         name=grid.name,
         tasks=tuple(resolved),
         checkpoints=found.checkpoints,
-        recipes={name: grid.recipes(name) for name in grid.tasks},
+        recipes={task.name: _fit(grid.recipes(task.name), task, file) for task in resolved},
         seeds=grid.seeds,
         sweep=grid.swept,
         skipped=tuple(
@@ -259,6 +269,23 @@ def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Pa
         ),
         select=grid.select,
     )
+
+
+def _fit(recipes: tuple[Recipe, ...], task: Task, file: Path) -> tuple[Recipe, ...]:
+    """Give a retrieval task its temperature in words, and other tasks none: one id a training."""
+    is_retrieval = isinstance(task, Retrieval)
+    fitted = tuple(
+        recipe.model_copy(
+            update={"temperature": (recipe.temperature or TEMPERATURE) if is_retrieval else None}
+        )
+        for recipe in recipes
+    )
+    if len({recipe.identity for recipe in fitted}) < len(fitted):
+        raise SpecError(
+            f"{file}: sweep: some points are the same training for task {task.name}, which has no "
+            "use for a field that is swept (temperature: retrieval; bucket_batches: bucketed)"
+        )
+    return fitted
 
 
 def read_frozen(study: Path) -> FrozenGrid:

@@ -18,6 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 PROTOCOL = 1
 """Version of what a recipe means. It rises when the same recipe would give other scores."""
 
+TEMPERATURE = 0.05
+"""Of a retrieval task's loss, where the recipe gives none (a scale of 20, as the paper's)."""
+
 Kind = Literal[
     "sequence_classification",
     "sequence_regression",
@@ -359,8 +362,9 @@ class Recipe(Spec):
 
     @cached_property
     def identity(self) -> str:
-        """Canonical JSON of the recipe; knobs that are off are left out."""
-        return canonical_json(self.model_dump(mode="json"))
+        """Canonical JSON of the recipe, without the knobs that are off or have nothing to turn."""
+        idle = {"bucket_batches"} if self.batching == "padded" else set()
+        return canonical_json(self.model_dump(mode="json", exclude=idle))
 
     def total_steps(self, examples: int) -> int:
         """Count the optimiser steps on a training split of that many examples."""

@@ -20,12 +20,12 @@ from harness.batching import plan_steps, split_by_tokens
 from harness.errors import DivergedError
 from harness.models.backbone import Backbone, cast_parameters
 from harness.models.batch import Batch, collate, flat_places
-from harness.models.contrastive import TEMPERATURE, KnownPairs, Side, backward_pairs
+from harness.models.contrastive import KnownPairs, Side, backward_pairs
 from harness.models.heads import AnyHead, Head, compute_outputs
 from harness.models.vocabulary import UnreadRows, only_rows
 from harness.optim import make_optimiser, schedule_multiplier
 from harness.seeding import numpy_generator, seed_dropout
-from harness.spec import Precision, Recipe, Retrieval, Task
+from harness.spec import TEMPERATURE, Precision, Recipe, Retrieval, Task
 
 if TYPE_CHECKING:
     from harness.data.encode import Encoded, EncodedCollection

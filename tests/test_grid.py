@@ -184,3 +184,31 @@ def test_a_shipped_grid_is_found_by_name_and_an_unknown_one_lists_them(tmp_path:
 @pytest.mark.parametrize("name", ["demo", "smoke", "lr_seed", "real_small"])
 def test_every_shipped_grid_loads(name: str) -> None:
     assert load_yaml(find_grid_file(name), TypeAdapter(Grid)).name == name
+
+
+def test_a_temperature_is_said_for_retrieval_and_left_out_elsewhere() -> None:
+    search = TypeAdapter(Task).validate_python(
+        {
+            "name": "a",
+            "kind": "retrieval",
+            "data": {"hub": {"path": "x/y"}},
+            "metrics": ["nDCG@10"],
+        }
+    )
+    catalogue = CATALOGUE | {"a": search}
+    silent = frozen(grid(), catalogue=catalogue)
+    said = frozen(grid(recipe={"max_steps": 10, "temperature": 0.05}), catalogue=catalogue)
+    assert {run.run_id for run in silent.runs()} == {run.run_id for run in said.runs()}
+    assert {recipe.temperature for recipe in silent.recipes["a"]} == {0.05}
+    assert {recipe.temperature for recipe in said.recipes["b"]} == {None}
+    swept = grid(sweep={"learning_rate": [1e-5], "temperature": [0.05, 0.1]})
+    with pytest.raises(SpecError, match="same training for task b"):
+        frozen(swept, catalogue=catalogue)
+
+
+def test_the_window_of_buckets_counts_only_where_there_are_buckets() -> None:
+    made = frozen(grid(recipe={"batching": "padded"})).recipes["a"][0]
+    other = frozen(grid(recipe={"batching": "padded", "bucket_batches": 7})).recipes["a"][0]
+    assert made.identity == other.identity
+    bucketed = frozen(grid(recipe={"bucket_batches": 7})).recipes["a"][0]
+    assert bucketed.identity != frozen(grid()).recipes["a"][0].identity

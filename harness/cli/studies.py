@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from harness.launch.run import Place
     from harness.launch.slots import Slots
     from harness.results import Study
-    from harness.spec import Task
 
 SOME_FAILED = 1
 PIPED_WIDTH = 160
@@ -216,32 +215,27 @@ def default_study(grid: FrozenGrid) -> Path:
 
 def execute(grid: FrozenGrid, study: Path, place: Place, *, retry_failed: bool = False) -> None:
     """Run with progress; exit with 1 where runs failed or diverged, with 130 after Ctrl-C."""
+    from harness.launch.run import Listener
     from harness.launch.run import run as run_study
 
-    for skipped in grid.skipped:
-        console.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
     with run_progress(console) as progress:
 
-        def on_task(task: Task) -> None:
-            progress.say(f"reading data of {task.name}")
-
-        def on_plan(made: Plan, slots: Slots) -> None:
+        def on_plan(made_of: FrozenGrid, made: Plan, slots: Slots) -> None:
+            for skipped in made_of.skipped:
+                reason = escape(skipped.reason)
+                console.print(f"[yellow]skipped[/] {escape(skipped.name)}: {reason}")
             show_plan(made, slots, console)
             progress.start(made.to_run)
             progress.say("starting workers")
 
-        outcome = run_study(
-            grid,
-            study,
-            place,
-            retry_failed=retry_failed,
-            on_task=on_task,
+        listener = Listener(
+            on_task=lambda task: progress.say(f"reading data of {task.name}"),
+            on_checkpoint=lambda item: progress.say(f"trying checkpoint {item.name}"),
             on_plan=on_plan,
             on_record=progress.advance,
-            on_interrupt=lambda: console.print(
-                "stopping; runs in flight end first (Ctrl-C again: at once)"
-            ),
+            on_interrupt=lambda: console.print("stopping (Ctrl-C again: at once)"),
         )
+        outcome = run_study(grid, study, place, retry_failed=retry_failed, listener=listener)
     _conclude(study, outcome)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
 import pandas as pd
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.errors import DataError, InputError
+from harness.errors import DataError, InputError, StudyError
+from harness.grid import FrozenGrid
 from harness.launch.plan import TaskSize
+from harness.ledger import latest_records, read_ledger
 from harness.metrics import check_metrics
 from harness.spec import QuestionAnswering, Retrieval, Task, TokenClassification
 
@@ -23,25 +25,54 @@ def check_tasks(
     tasks: Sequence[Task],
     data_root: Path | None,
     on_task: Callable[[Task], None] | None = None,
-) -> dict[str, TaskSize]:
-    """Load every task once and measure it; nothing has been started when this raises.
+) -> tuple[dict[str, TaskSize], dict[str, dict[str, str]]]:
+    """Load every task once: its size, and the fingerprints of its splits, by the task's name.
 
     Raises:
         DataError: a metric is unknown, or data are missing, empty, unlabelled or wrongly
             labelled; the message has a line a task.
     """
-    sizes, faults = {}, []
+    sizes: dict[str, TaskSize] = {}
+    fingerprints: dict[str, dict[str, str]] = {}
+    faults = []
     for task in tasks:
         if on_task is not None:
             on_task(task)
         try:
             check_metrics(task)
-            sizes[task.name] = measure(load_examples(task, data_root))
+            examples = load_examples(task, data_root)
         except InputError as error:
             faults.append(f"task {task.name}: {error}")
+        else:
+            sizes[task.name] = measure(examples)
+            fingerprints[task.name] = {str(k): v for k, v in examples.fingerprints.items()}
     if faults:
         raise DataError("\n".join(faults))
-    return sizes
+    return sizes, fingerprints
+
+
+def refuse_changed_data(
+    study: Path, grid: FrozenGrid, fingerprints: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Refuse to go on with a study whose runs saw other data: their ids do not hold the data.
+
+    Raises:
+        StudyError: a good record of a planned run names another content of a split.
+    """
+    if not study.is_dir():
+        return
+    planned = {run.run_id for run in grid.runs()}
+    for run_id, record in latest_records(read_ledger(study)).items():
+        if run_id not in planned or record["status"] != "ok":
+            continue
+        now = fingerprints[record["task"]]
+        for split, before in record["splits"].items():
+            if now.get(split, before) != before:
+                raise StudyError(
+                    f"{study}: the {split} data of task {record['task']} have changed since run "
+                    f"{run_id} ({before} then, {now[split]} now). Runs on different data are not "
+                    "pooled: put the data back, or give another folder with --study"
+                )
 
 
 def measure(examples: Examples) -> TaskSize:

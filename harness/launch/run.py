@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,10 @@ from harness.launch.cost import TaskSize, measure_flops_per_second
 from harness.launch.local import run_local
 from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
-from harness.launch.preflight import check_tasks
+from harness.launch.preflight import check_tasks, refuse_changed_data
 from harness.launch.slots import Slots, count_gpus, find_slots
-from harness.spec import Task
+from harness.launch.soundness import skip_unsound
+from harness.spec import Checkpoint, Task
 
 LOCAL = "local"
 
@@ -38,6 +40,17 @@ class Place:
     gpus_per_run: float | None = None
 
 
+@dataclass(frozen=True)
+class Listener:
+    """Who is told what goes on; every part may be left out."""
+
+    on_task: Callable[[Task], None] | None = None
+    on_checkpoint: Callable[[Checkpoint], None] | None = None
+    on_plan: Callable[[FrozenGrid, Plan, Slots], None] | None = None
+    on_record: OnRecord | None = None
+    on_interrupt: Callable[[], None] | None = None
+
+
 def plan(
     grid: FrozenGrid,
     study: Path,
@@ -51,7 +64,8 @@ def plan(
     Raises:
         InputError: the grid, the data or the study is wrong.
     """
-    sizes = check_tasks(grid.tasks, place.data_root, on_task)
+    sizes, fingerprints = check_tasks(grid.tasks, place.data_root, on_task)
+    refuse_changed_data(study, grid, fingerprints)
     slots = _slots(grid, place)
     device = "cuda" if slots.gpus_per_run and place.address in {None, LOCAL} else "cpu"
     made = make_plan(
@@ -71,21 +85,23 @@ def run(
     place: Place | None = None,
     *,
     retry_failed: bool = False,
-    on_task: Callable[[Task], None] | None = None,
-    on_plan: Callable[[Plan, Slots], None] | None = None,
-    on_record: OnRecord | None = None,
-    on_interrupt: Callable[[], None] | None = None,
+    listener: Listener | None = None,
 ) -> Outcome:
     """Execute what a study lacks of a grid's runs; runs that have a record are not run again.
+
+    Checkpoints that can't be loaded are skipped by name, and listed under the study's tables.
 
     Raises:
         InputError: the grid, the data or the study is wrong; nothing has started then.
     """
-    place, study = place or Place(), Path(study)
-    made, slots, _ = plan(grid, study, place, retry_failed=retry_failed, on_task=on_task)
+    place, study, listener = place or Place(), Path(study), listener or Listener()
+    _refuse_unwritable(place.cache, "cache folder (HARNESS_CACHE)")
+    grid = skip_unsound(grid, place.cache, listener.on_checkpoint)
+    made, slots, _ = plan(grid, study, place, retry_failed=retry_failed, on_task=listener.on_task)
+    _refuse_unwritable(study, "study folder")
     write_frozen(study, grid)
-    if on_plan is not None:
-        on_plan(made, slots)
+    if listener.on_plan is not None:
+        listener.on_plan(grid, made, slots)
     if not made.shards:
         return Outcome()
     workplace = Workplace(
@@ -96,7 +112,7 @@ def run(
         threads=slots.threads,
     )
     if place.address == LOCAL:
-        return run_local(made, workplace, on_record)
+        return run_local(made, workplace, listener.on_record)
     from harness.launch.tune import run_tune
 
     return run_tune(
@@ -105,9 +121,19 @@ def run(
         address=place.address,
         workers=place.workers,
         gpus_per_run=slots.gpus_per_run,
-        on_record=on_record,
-        on_interrupt=on_interrupt,
+        on_record=listener.on_record,
+        on_interrupt=listener.on_interrupt,
     )
+
+
+def _refuse_unwritable(folder: Path, what: str) -> None:
+    """Find out before the start whether a folder can be made and written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise InputError(f"{folder}: the {what} can't be written: {error.strerror}") from None
 
 
 def _slots(grid: FrozenGrid, place: Place) -> Slots:

@@ -13,7 +13,6 @@ from torch.nn.functional import cross_entropy
 from harness.models.batch import Batch
 
 Embed = Callable[[Batch], torch.Tensor]
-TEMPERATURE = 0.05
 
 
 @dataclass(frozen=True)

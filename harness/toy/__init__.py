@@ -6,6 +6,7 @@ is made up.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -31,6 +32,9 @@ def make_all(folder: Path, seed: int = 0) -> None:
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    make_world(scratch, seed)
-    make_checkpoints(scratch / "checkpoints", scratch / "data" / "corpus.txt", seed)
-    scratch.rename(folder)
+    try:
+        make_world(scratch, seed)
+        make_checkpoints(scratch / "checkpoints", scratch / "data" / "corpus.txt", seed)
+        scratch.rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)

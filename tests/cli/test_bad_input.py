@@ -192,3 +192,32 @@ def test_no_study_is_said_plainly(harness: Harness, tmp_path: Path) -> None:
         said = harness(command, tmp_path)
         assert said.code == 2
         assert "is no study" in said.err
+
+
+def test_data_that_changed_since_the_first_runs_are_refused(
+    harness: Harness, world: SmallWorld, grid: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    data = shutil.copytree(world.folder / "data", tmp_path / "data")
+    common = ("--checkpoints", world.folder / "encoder", "--data-root", data, "--address", "local")
+    assert harness("run", "--grid", grid, "--study", study, *common).code == 0
+    train = data / "toy_sentiment" / "train.tsv"
+    train.write_text("".join(train.read_text().splitlines(keepends=True)[:-1]))
+    said = harness("run", "--grid", grid, "--study", study, *common)
+    assert said.code == 2
+    assert "train data of task toy_sentiment have changed" in said.err
+
+
+def test_a_study_that_is_a_file_is_refused(refused, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for study in (file, file / "below"):
+        assert "can't be written" in refused(more=("--study", study))
+
+
+def test_a_cache_that_can_not_be_written_is_refused(
+    refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "file"))
+    assert "HARNESS_CACHE" in refused()
