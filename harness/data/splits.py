@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harness.errors import DataError
 from harness.seeding import numpy_generator
-from harness.spec import HoldOut, Limit, Role
+from harness.spec import ROLES, HoldOut, Limit
 
 
 def hold_out(count: int, rule: HoldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -22,10 +22,13 @@ def hold_out(count: int, rule: HoldOut) -> tuple[NDArray[np.int64], NDArray[np.i
     return np.sort(order[size:]), np.sort(order[:size])
 
 
-def limit_rows(count: int, limit: Limit | None, role: Role) -> NDArray[np.int64]:
-    """Choose at most the limit's number of the rows 0..count-1 for a role, ascending."""
-    size = None if limit is None else getattr(limit, role)
+def limit_rows(count: int, limit: Limit | None, split: str) -> NDArray[np.int64]:
+    """Choose at most the limit's number of the rows 0..count-1 of a split, ascending.
+
+    Further test sets have the limit of `test`.
+    """
+    size = None if limit is None else getattr(limit, split if split in ROLES else "test")
     if limit is None or size is None or size >= count:
         return np.arange(count, dtype=np.int64)
-    generator = numpy_generator(limit.seed, f"limit-{role}")
+    generator = numpy_generator(limit.seed, f"limit-{split}")
     return np.sort(generator.permutation(count)[:size])
