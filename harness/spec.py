@@ -90,7 +90,7 @@ class Files(Spec):
 
     train: str
     validation: str | None = None
-    test: str
+    test: str | None = None
 
 
 class TableFiles(Files):
@@ -116,6 +116,12 @@ class SquadFiles(Files):
     format: Literal["squad_json"]
 
 
+class RecordFiles(Files):
+    """ReCoRD's jsonl: passages with queries that have a gap."""
+
+    format: Literal["record_jsonl"]
+
+
 class BeirFolder(Spec):
     """A BEIR folder: corpus.jsonl, queries.jsonl, qrels/*.tsv. The roles name qrels files."""
 
@@ -123,7 +129,7 @@ class BeirFolder(Spec):
     folder: str
     train: str
     validation: str | None = None
-    test: str
+    test: str | None = None
 
 
 class TopicFiles(Spec):
@@ -140,11 +146,21 @@ class TrecFiles(Spec):
     corpus: str
     train: TopicFiles
     validation: TopicFiles | None = None
-    test: TopicFiles
+    test: TopicFiles | None = None
+
+
+class CranfieldFiles(Spec):
+    """Cranfield 1400 in its own layout. It has one set of queries, which is the train role."""
+
+    format: Literal["cranfield"]
+    corpus: str
+    queries: str
+    qrels: str
 
 
 NativeSource = Annotated[
-    TableFiles | ConllFiles | SquadFiles | BeirFolder | TrecFiles, Field(discriminator="format")
+    TableFiles | ConllFiles | SquadFiles | RecordFiles | BeirFolder | TrecFiles | CranfieldFiles,
+    Field(discriminator="format"),
 ]
 
 
@@ -208,7 +224,7 @@ class Data(Spec):
 
 
 class HoldOut(Spec):
-    """A validation split taken out of train; its seed is the task's, never the run's."""
+    """A validation or test split taken out of train; its seed is the task's, never the run's."""
 
     of: Literal["train"] = "train"
     fraction: float = Field(gt=0, lt=1)
@@ -225,11 +241,14 @@ class Limit(Spec):
 
 
 class Splits(Spec):
-    """Which part of the source plays which role. Strings name splits of the hub's data set."""
+    """Which part of the source plays which role. Strings name splits of the hub's data set.
+
+    A test split is held out of train first, a validation split out of what is left.
+    """
 
     train: str = "train"
     validation: str | HoldOut = HoldOut(fraction=0.05)
-    test: str = "test"
+    test: str | HoldOut = "test"
     limit: Limit | None = None
 
 
@@ -325,6 +344,16 @@ class TokenClassification(TaskOfRows):
     tags: str = "tags"
     labels: tuple[str, ...] = Field(min_length=1, description="entity types, without B- and I-")
     overlap: int = Field(16, ge=0, description="words shared by windows of a long sentence")
+    tag_numbers: tuple[str, ...] | None = Field(
+        None, description="tags behind numbers that a source does not name; None: `tag_names`"
+    )
+
+    @field_validator("tag_numbers")
+    @classmethod
+    def _each_tag_once(cls, tags: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if tags is not None and len(set(tags)) != len(tags):
+            raise ValueError("a tag stands twice")
+        return tags
 
     @property
     def tag_names(self) -> tuple[str, ...]:

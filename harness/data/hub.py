@@ -80,7 +80,7 @@ def _judged(
 
 
 def _beir_texts(path: str, revision: str | None, name: str) -> pd.DataFrame:
-    table = _load(path, name, revision, name)
+    table = _load(path, name, revision, None)
     items = table.select_columns([c for c in ("_id", "title", "text") if c in table.features])
     return beir_frame(items.to_list(), f"{path}/{name}")
 
@@ -88,7 +88,7 @@ def _beir_texts(path: str, revision: str | None, name: str) -> pd.DataFrame:
 def _read_mldr(place: HubCollection) -> tuple[pd.DataFrame, Judged]:
     """Read MLDR's layout: documents `docid, text`; a row a query, with its positive passages."""
     origin = f"{place.path}[{place.split}]"
-    documents = _load(place.path, "corpus", place.revision, "corpus")
+    documents = _load(place.path, "corpus", place.revision, None)
     corpus = pd.DataFrame(
         {
             "id": [str(value) for value in documents["docid"]],
@@ -114,17 +114,23 @@ def _class_names(feature: Any) -> list[str] | None:
     return names
 
 
-def _load(path: str, name: str | None, revision: str | None, split: str) -> Any:
+def _load(path: str, name: str | None, revision: str | None, split: str | None) -> Any:
+    """Load a split, or the only one of a configuration."""
     # Slow to import, and of no use to workers whose data are native files.
     import datasets
 
     datasets.disable_progress_bars()
+    where = f"{path}{f'/{name}' if name else ''}{f'[{split}]' if split else ''}"
     try:
-        return datasets.load_dataset(path, name, revision=revision, split=split)
+        loaded = datasets.load_dataset(path, name, revision=revision, split=split)
     except Exception as error:  # it raises whatever its layers raise
-        where = f"{path}{f'/{name}' if name else ''}[{split}]"
         raise DataError(
             f"{where}: can't be loaded from the hub ({type(error).__name__}: {error}). "
             "Where there is no network, bring it once with `harness fetch --grid FILE`, "
             "or give native files with --data-root"
         ) from error
+    if split is not None:
+        return loaded
+    if len(loaded) != 1:
+        raise DataError(f"{where}: needs one split, it has {', '.join(loaded)}")
+    return next(iter(loaded.values()))

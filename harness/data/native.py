@@ -7,7 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from harness.data.formats.conll import read_conll
+from harness.data.formats.cranfield import (
+    read_cranfield_documents,
+    read_cranfield_qrels,
+    read_cranfield_queries,
+)
 from harness.data.formats.ranking import read_beir_texts, read_qrels, read_tsv_texts
+from harness.data.formats.record import read_record
 from harness.data.formats.squad import read_squad
 from harness.data.formats.tables import read_table
 from harness.data.ranking import Judged, RankingSource
@@ -18,8 +24,10 @@ from harness.spec import (
     BeirCollection,
     BeirFolder,
     ConllFiles,
+    CranfieldFiles,
     NativeSource,
     QuestionAnswering,
+    RecordFiles,
     Role,
     SquadFiles,
     TableFiles,
@@ -41,6 +49,8 @@ def native_files(task: Task, source: NativeSource, roles: tuple[Role, ...]) -> t
             topics = [getattr(source, role) for role in roles]
             names = [name for pair in topics for name in (pair.queries, pair.qrels)]
             return (source.corpus, *names)
+        case CranfieldFiles():
+            return (source.corpus, source.queries, source.qrels)
         case _:
             splits = (*roles, *task.further)
             return tuple(native_file(task, source, split) for split in splits)
@@ -71,7 +81,7 @@ def collection_files(place: TrecCollection | BeirCollection) -> tuple[str, ...]:
 
 def has_role(source: NativeSource, role: Role) -> bool:
     """Tell whether the source names a file for a role."""
-    return getattr(source, role) is not None
+    return getattr(source, role, None) is not None
 
 
 def _beir_texts(folder: str) -> tuple[str, str]:
@@ -95,6 +105,8 @@ def _read_rows(task: Task, source: NativeSource, path: Path) -> Rows:
             return read_conll(path, source, task.words, task.tags)
         case SquadFiles(), QuestionAnswering():
             return read_squad(path)
+        case RecordFiles(), QuestionAnswering():
+            return read_record(path)
     raise DataError(f"task {task.name}: format {source.format} does not hold a task of {task.kind}")
 
 
@@ -119,6 +131,11 @@ def read_native_ranking(
                 place = getattr(source, role)
                 judged[role] = _read_topics(root, place.queries, place.qrels)
             return RankingSource(read_tsv_texts(root / source.corpus), judged)
+        case CranfieldFiles():
+            qrels = read_cranfield_qrels(root / source.qrels)
+            queries = read_cranfield_queries(root / source.queries)
+            every = Judged(queries, qrels, str(root / source.qrels))
+            return RankingSource(read_cranfield_documents(root / source.corpus), {"train": every})
     raise DataError(f"task {task.name}: format {source.format} does not hold a task of {task.kind}")
 
 

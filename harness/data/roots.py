@@ -7,16 +7,12 @@ from pathlib import Path
 
 from harness.data.native import collection_files, native_files
 from harness.errors import DataError
-from harness.spec import HoldOut, Retrieval, Role, Task
+from harness.spec import ROLES, HoldOut, Retrieval, Role, Task
 
 
 def roles_to_read(task: Task) -> tuple[Role, ...]:
-    """Name the roles that a source must have: validation may be held out of train."""
-    return (
-        ("train", "test")
-        if isinstance(task.splits.validation, HoldOut)
-        else ("train", "validation", "test")
-    )
+    """Name the roles that a source must have; others are held out of train."""
+    return tuple(role for role in ROLES if not isinstance(getattr(task.splits, role), HoldOut))
 
 
 def native_root(task: Task, data_root: Path | None) -> Path | None:

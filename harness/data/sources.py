@@ -21,17 +21,20 @@ from harness.data.ranking import choose_queries, keep_judged_documents, make_col
 from harness.data.roots import collection_root, native_root, roles_to_read
 from harness.data.splits import hold_out, limit_rows
 from harness.errors import DataError
-from harness.spec import ROLES, HoldOut, Retrieval, Task, TaskOfRows
+from harness.spec import ROLES, HoldOut, Retrieval, Role, Task, TaskOfRows
 
 Part = pd.DataFrame | Collection
+
+HELD_OUT: tuple[Role, ...] = ("test", "validation")
+"""The roles that may be held out of train, in the order in which that happens."""
 
 
 def load_examples(task: Task, data_root: Path | None) -> Examples:
     """Load all splits of a task, held out and limited as its card says, labels checked.
 
-    They are train, validation and test, then the further test sets of the card. The validation
-    split is taken out of train before the limits apply, and its rows keep the ids that they have
-    there. Raises DataError naming file, line, value and remedy.
+    They are train, validation and test, then the further test sets of the card. What is held out
+    is taken out of train before the limits apply, and its rows keep the ids that they have there.
+    Raises DataError naming file, line, value and remedy.
     """
     _check_roles(task)
     root = native_root(task, data_root)
@@ -42,10 +45,12 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
         parts = {
             split: _read_frame(task, root, split) for split in (*roles_to_read(task), *task.further)
         }
-    if isinstance(task.splits.validation, HoldOut):
-        train, validation = hold_out(_count(parts["train"]), task.splits.validation)
-        whole = parts["train"]
-        parts["train"], parts["validation"] = _choose(whole, train), _choose(whole, validation)
+    for role in HELD_OUT:
+        rule = getattr(task.splits, role)
+        if isinstance(rule, HoldOut):
+            whole = parts["train"]
+            kept, held = hold_out(_count(whole), rule, role)
+            parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
     parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
     fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
     return Examples(task, parts, fingerprints, " and ".join(sorted(sources, reverse=True)))
@@ -61,15 +66,17 @@ def fingerprint_part(part: Part) -> str:
 
 
 def _check_roles(task: Task) -> None:
-    held_out = isinstance(task.splits.validation, HoldOut)
     native = task.data.native
-    if native is not None and has_role(native, "validation") == held_out:
+    for role in HELD_OUT:
+        held_out = isinstance(getattr(task.splits, role), HoldOut)
+        if native is None or has_role(native, role) != held_out:
+            continue
         raise DataError(
-            f"task {task.name}: the card holds validation out of train and names a native file for "
-            "it; write `splits: {validation: validation}` to use the file, or leave the file out"
+            f"task {task.name}: the card holds {role} out of train and names a native file for "
+            f"it; write `splits: {{{role}: {role}}}` to use the file, or leave the file out"
             if held_out
-            else f"task {task.name}: `splits.validation` names a split, so `data.native` needs a "
-            "`validation` file; or hold it out with `validation: {of: train, fraction: 0.05}`"
+            else f"task {task.name}: `splits.{role}` names a split, so `data.native` needs a "
+            f"`{role}` file; or hold it out with `{role}: {{of: train, fraction: 0.05}}`"
         )
 
 

@@ -7,18 +7,21 @@ from numpy.typing import NDArray
 
 from harness.errors import DataError
 from harness.seeding import numpy_generator
-from harness.spec import ROLES, HoldOut, Limit
+from harness.spec import ROLES, HoldOut, Limit, Role
 
 
-def hold_out(count: int, rule: HoldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Part the rows 0..count-1 into (training, validation), both ascending.
+def hold_out(
+    count: int, rule: HoldOut, role: Role = "validation"
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Part the rows 0..count-1 into (training, held out), both ascending.
 
-    The validation part has round(fraction x count) rows; neither part is left empty.
+    The part held out has round(fraction x count) rows; neither part is left empty.
     """
     if count < 2:
-        raise DataError(f"a validation split can't be held out of {count} training examples")
+        raise DataError(f"a {role} split can't be held out of {count} training examples")
     size = min(max(round(rule.fraction * count), 1), count - 1)
-    order = numpy_generator(rule.seed, "holdout").permutation(count)
+    name = "holdout" if role == "validation" else "holdout-test"
+    order = numpy_generator(rule.seed, name).permutation(count)
     return np.sort(order[size:]), np.sort(order[:size])
 
 
