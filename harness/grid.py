@@ -191,6 +191,12 @@ def find_grid_file(name: str | Path) -> Path:
     raise SpecError(f"{name}: no such grid file, and no shipped grid either ({names})")
 
 
+def task_folders(file: Path, given: Sequence[str | Path]) -> list[Path]:
+    """List the folders of cards that a grid file sees: `tasks` beside it, then those given."""
+    beside = file.parent / "tasks"
+    return [*([beside] if beside.is_dir() else []), *map(Path, given)]
+
+
 def load_grid(
     path: str | Path,
     checkpoints: str | Path | Sequence[str | Path],
@@ -204,7 +210,8 @@ def load_grid(
     Args:
         path: a grid file, or the name of a shipped grid.
         checkpoints: one or more folders of checkpoints, checkpoint folders, or hub ids.
-        tasks: folders with task cards of your own; they win over shipped cards of the same name.
+        tasks: folders with task cards of your own; they win over cards in a folder `tasks` beside
+            the grid file, and these over shipped cards of the same name.
         attention: overrides the attention of every checkpoint.
         pooling: overrides the pooling of every checkpoint.
 
@@ -214,7 +221,7 @@ def load_grid(
     """
     file = find_grid_file(path)
     grid = load_yaml(file, TypeAdapter(Grid))
-    catalogue = load_tasks([Path(folder) for folder in tasks])
+    catalogue = load_tasks(task_folders(file, tasks))
     roots = [checkpoints] if isinstance(checkpoints, str | Path) else list(checkpoints)
     found = [discover(root, attention=attention, pooling=pooling) for root in roots]
     return freeze(grid, catalogue, found, file)

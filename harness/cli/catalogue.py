@@ -116,13 +116,14 @@ def fetch(
 
     from harness.checkpoints import discover
     from harness.data import load_examples
-    from harness.grid import Grid, find_grid_file
+    from harness.grid import Grid, find_grid_file, task_folders
     from harness.tasks import find_task, load_tasks
     from harness.yamlio import load_yaml
 
-    catalogue = load_tasks(tasks or [])
+    file = find_grid_file(grid)
+    catalogue = load_tasks(task_folders(file, tasks or []))
     out = Console()
-    for name in load_yaml(find_grid_file(grid), TypeAdapter(Grid)).tasks:
+    for name in load_yaml(file, TypeAdapter(Grid)).tasks:
         card = find_task(name, catalogue)
         if card.data.hub is None:
             out.print(f"{name}: native files only; copy them and give --data-root")
