@@ -7,6 +7,7 @@ and its round-trip reader builds no Python objects from tags.
 from __future__ import annotations
 
 import difflib
+import io
 import re
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -39,6 +40,16 @@ def load_yaml(path: Path, adapter: TypeAdapter[T]) -> T:
     except ValidationError as error:
         faults = sorted({_describe(path, document, fault, adapter) for fault in error.errors()})
         raise SpecError("\n".join(text for _, text in faults)) from None
+
+
+def to_yaml(value: BaseModel) -> str:
+    """Write a value as YAML that `load_yaml` reads again; what is None is left out."""
+    writer = YAML(typ="rt", pure=True)
+    writer.width = 100
+    writer.default_flow_style = None  # short lists and mappings on one line
+    stream = io.StringIO()
+    writer.dump(value.model_dump(mode="json", exclude_none=True), stream)
+    return stream.getvalue()
 
 
 def line_of(document: Any, location: Path_) -> int:

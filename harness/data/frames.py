@@ -56,6 +56,11 @@ class Examples:
     source: str
 
 
+def count_examples(part: pd.DataFrame | Collection) -> int:
+    """Count the examples of a split: rows, or queries."""
+    return len(part.queries if isinstance(part, Collection) else part)
+
+
 def training_pairs(collection: Collection, min_relevance: int) -> pd.DataFrame:
     """List the positive pairs (query_id, document_id), in the order of the qrels.
 

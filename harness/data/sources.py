@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.data.fingerprints import combine_fingerprints, fingerprint_frame
-from harness.data.frames import Collection, Examples, training_pairs
+from harness.data.frames import Collection, Examples, count_examples, training_pairs
 from harness.data.hub import read_hub_collection, read_hub_frame, read_hub_ranking
 from harness.data.native import (
     has_role,
@@ -49,7 +49,7 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
         rule = getattr(task.splits, role)
         if isinstance(rule, HoldOut):
             whole = parts["train"]
-            kept, held = hold_out(_count(whole), rule, role)
+            kept, held = hold_out(count_examples(whole), rule, role)
             parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
     parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
     fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
@@ -129,10 +129,6 @@ def _read_collections(
     return parts
 
 
-def _count(part: Part) -> int:
-    return len(part.queries if isinstance(part, Collection) else part)
-
-
 def _choose(part: Part, rows: NDArray[np.int64]) -> Part:
     if isinstance(part, Collection):
         return choose_queries(part, rows)
@@ -140,8 +136,8 @@ def _choose(part: Part, rows: NDArray[np.int64]) -> Part:
 
 
 def _limited(task: Task, part: Part, split: str) -> Part:
-    rows = limit_rows(_count(part), task.splits.limit, split)
-    if len(rows) < _count(part):
+    rows = limit_rows(count_examples(part), task.splits.limit, split)
+    if len(rows) < count_examples(part):
         part = _choose(part, rows)
     if not isinstance(part, Collection):
         return part
