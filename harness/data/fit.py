@@ -68,11 +68,12 @@ def check_fit(
 
 
 def _lost(counts: dict[str, int]) -> str:
-    if counts.get("unplaced"):
-        return f"{counts['unplaced']:,} answers are whole in no window"
-    if counts.get("unseen_words"):
-        return f"{counts['unseen_words']:,} words have no token"
-    return ""
+    what = {
+        "unplaced": "answers are whole in no window",
+        "inexact": "answers begin or end inside a token",
+        "unseen_words": "words have no token",
+    }
+    return ", ".join(f"{counts[name]:,} {text}" for name, text in what.items() if counts.get(name))
 
 
 def _fit(name: str, whole: Encoded, length: int, fate: str) -> Fit:
