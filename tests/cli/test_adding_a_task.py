@@ -13,7 +13,6 @@ from harness.grid import load_grid
 from harness.launch.local import run_local
 from harness.launch.plan import make_plan
 from harness.tasks import load_tasks
-from tests.cli.conftest import harness  # noqa: F401 - a fixture
 from tests.conftest import REPOSITORY
 from tests.small_world import SmallWorld
 
