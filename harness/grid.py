@@ -201,6 +201,12 @@ def find_grid_file(name: str | Path) -> Path:
     raise SpecError(f"{name}: no such grid file, and no shipped grid either ({names})")
 
 
+def task_folders(file: Path, given: Sequence[str | Path]) -> list[Path]:
+    """List the folders of cards that a grid file sees: `tasks` beside it, then those given."""
+    beside = file.parent / "tasks"
+    return [*([beside] if beside.is_dir() else []), *map(Path, given)]
+
+
 def load_grid(
     path: str | Path,
     checkpoints: str | Path | Sequence[str | Path],
@@ -218,7 +224,8 @@ def load_grid(
         path: a grid file, or the name of a shipped grid.
         checkpoints: one or more folders of checkpoints, checkpoint folders, files that list
             some, or hub ids.
-        tasks: folders with task cards of your own; they win over shipped cards of the same name.
+        tasks: folders with task cards of your own; they win over cards in a folder `tasks` beside
+            the grid file, and these over shipped cards of the same name.
         attention: overrides the attention of every checkpoint.
         pooling: overrides the pooling of every checkpoint.
         tokenizer: folder of the tokenizer of checkpoints that have none.
@@ -231,7 +238,7 @@ def load_grid(
     """
     file = find_grid_file(path)
     grid = load_yaml(file, TypeAdapter(Grid))
-    catalogue = load_tasks([Path(folder) for folder in tasks])
+    catalogue = load_tasks(task_folders(file, tasks))
     found = discover(
         checkpoints,
         attention=attention,

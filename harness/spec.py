@@ -29,6 +29,7 @@ Kind = Literal[
     "retrieval",
 ]
 Role = Literal["train", "validation", "test"]
+ROLES: tuple[Role, ...] = ("train", "validation", "test")
 Attention = Literal["native", "bidirectional", "causal"]
 Pooling = Literal["mean", "first", "last"]
 Precision = Literal["fp32", "bf16", "bf16_pure"]
@@ -74,6 +75,12 @@ def _without_none(value: Any) -> Any:
 # --- where the data of a task lies --------------------------------------------------------------
 
 
+def _has_a_source(place: Any) -> Any:
+    if place.hub is None and place.native is None:
+        raise ValueError("needs `hub` or `native`")
+    return place
+
+
 class HubSource(Spec):
     """A data set of the hub, read through `datasets`."""
 
@@ -88,7 +95,7 @@ class Files(Spec):
 
     train: str
     validation: str | None = None
-    test: str
+    test: str | None = None
 
 
 class TableFiles(Files):
@@ -114,6 +121,12 @@ class SquadFiles(Files):
     format: Literal["squad_json"]
 
 
+class RecordFiles(Files):
+    """ReCoRD's jsonl: passages with queries that have a gap."""
+
+    format: Literal["record_jsonl"]
+
+
 class BeirFolder(Spec):
     """A BEIR folder: corpus.jsonl, queries.jsonl, qrels/*.tsv. The roles name qrels files."""
 
@@ -121,7 +134,7 @@ class BeirFolder(Spec):
     folder: str
     train: str
     validation: str | None = None
-    test: str
+    test: str | None = None
 
 
 class TopicFiles(Spec):
@@ -138,12 +151,72 @@ class TrecFiles(Spec):
     corpus: str
     train: TopicFiles
     validation: TopicFiles | None = None
-    test: TopicFiles
+    test: TopicFiles | None = None
+
+
+class CranfieldFiles(Spec):
+    """Cranfield 1400 in its own layout. It has one set of queries, which is the train role."""
+
+    format: Literal["cranfield"]
+    corpus: str
+    queries: str
+    qrels: str
 
 
 NativeSource = Annotated[
-    TableFiles | ConllFiles | SquadFiles | BeirFolder | TrecFiles, Field(discriminator="format")
+    TableFiles | ConllFiles | SquadFiles | RecordFiles | BeirFolder | TrecFiles | CranfieldFiles,
+    Field(discriminator="format"),
 ]
+
+
+class FurtherTestSet(Spec):
+    """A test set beside the main one, of the task's own format and data set."""
+
+    hub: str | None = Field(None, description="split of the hub's data set")
+    native: str | None = Field(None, description="file")
+
+    _somewhere = model_validator(mode="after")(_has_a_source)
+
+
+class TrecCollection(Spec):
+    """Queries and judgements of another collection in TREC or MS MARCO layout."""
+
+    format: Literal["trec"]
+    corpus: str | None = Field(None, description="`id<TAB>passage`; None: the task's own corpus")
+    queries: str
+    qrels: str
+
+
+class BeirCollection(Spec):
+    """Another BEIR folder, and which of its qrels files counts."""
+
+    format: Literal["beir"]
+    folder: str
+    qrels: str = "test"
+
+
+class HubCollection(Spec):
+    """A collection of the hub."""
+
+    path: str
+    revision: str | None = None
+    layout: Literal["beir", "mteb", "mldr"] = Field(
+        "beir",
+        description="beir: judgements in `<path>-qrels`; mteb: in the configuration `default` of "
+        "the repository itself; mldr: rows of a query with its `positive_passages`",
+    )
+    split: str = "test"
+
+
+class FurtherCollection(Spec):
+    """A collection that the trained checkpoint is tested on, beside that of the task itself."""
+
+    native: Annotated[TrecCollection | BeirCollection, Field(discriminator="format")] | None = None
+    hub: HubCollection | None = None
+    document: str | None = Field(None, description="template; None: the task's own")
+    max_length: int | None = Field(None, gt=0, description="of documents; None: the task's own")
+
+    _somewhere = model_validator(mode="after")(_has_a_source)
 
 
 class Data(Spec):
@@ -152,15 +225,11 @@ class Data(Spec):
     hub: HubSource | None = None
     native: NativeSource | None = None
 
-    @model_validator(mode="after")
-    def _has_a_source(self) -> Data:
-        if self.hub is None and self.native is None:
-            raise ValueError("needs `hub` or `native`")
-        return self
+    _somewhere = model_validator(mode="after")(_has_a_source)
 
 
 class HoldOut(Spec):
-    """A validation split taken out of train; its seed is the task's, never the run's."""
+    """A validation or test split taken out of train; its seed is the task's, never the run's."""
 
     of: Literal["train"] = "train"
     fraction: float = Field(gt=0, lt=1)
@@ -172,16 +241,19 @@ class Limit(Spec):
 
     train: int | None = Field(None, gt=0)
     validation: int | None = Field(None, gt=0)
-    test: int | None = Field(None, gt=0)
+    test: int | None = Field(None, gt=0, description="of every test set")
     seed: int = 42
 
 
 class Splits(Spec):
-    """Which part of the source plays which role. Strings name splits of the hub's data set."""
+    """Which part of the source plays which role. Strings name splits of the hub's data set.
+
+    A test split is held out of train first, a validation split out of what is left.
+    """
 
     train: str = "train"
     validation: str | HoldOut = HoldOut(fraction=0.05)
-    test: str = "test"
+    test: str | HoldOut = "test"
     limit: Limit | None = None
 
 
@@ -202,9 +274,12 @@ class TaskCommon(Spec):
     licence: str | None = None
     citation: str | None = None
     notes: str | None = None
+    home: str | None = Field(
+        None, description="folder of the card's file, where native files may lie; not for cards"
+    )
 
     not_identity: ClassVar[frozenset[str]] = frozenset(
-        {"description", "licence", "citation", "notes", "metrics"}
+        {"description", "licence", "citation", "notes", "metrics", "home"}
     )
 
     @cached_property
@@ -217,12 +292,39 @@ class TaskCommon(Spec):
         """The metric that chooses the rate and fills the table."""
         return self.metrics[0]
 
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Names of the splits that are tested beside `test`; each has predictions and scores."""
+        return ()
+
+
+def _refuse_roles(sets: dict[str, Any] | None) -> dict[str, Any] | None:
+    for name in ROLES:
+        if sets is not None and name in sets:
+            raise ValueError(f"{name!r} is a split already; give another name")
+    return sets
+
+
+class TaskOfRows(TaskCommon):
+    """What the cards of tasks have whose examples are rows."""
+
+    test_sets: dict[Name, FurtherTestSet] | None = Field(
+        None, min_length=1, description="name -> a test set beside `test`"
+    )
+
+    _own_names = field_validator("test_sets")(_refuse_roles)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Names of the further test sets."""
+        return tuple(self.test_sets or ())
+
 
 Text = str | Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
 """A template such as `"Premise: {premise}"`, or one or two column names (two: a sentence pair)."""
 
 
-class SequenceClassification(TaskCommon):
+class SequenceClassification(TaskOfRows):
     """One class out of several for a text or a pair of texts."""
 
     kind: Literal["sequence_classification"]
@@ -231,7 +333,7 @@ class SequenceClassification(TaskCommon):
     labels: tuple[str, ...] = Field(min_length=2, description="names; their order is the law")
 
 
-class SequenceRegression(TaskCommon):
+class SequenceRegression(TaskOfRows):
     """One number for a text or a pair of texts."""
 
     kind: Literal["sequence_regression"]
@@ -239,7 +341,7 @@ class SequenceRegression(TaskCommon):
     label: str = "label"
 
 
-class TokenClassification(TaskCommon):
+class TokenClassification(TaskOfRows):
     """An entity tag for every word, IOB2."""
 
     kind: Literal["token_classification"]
@@ -247,6 +349,16 @@ class TokenClassification(TaskCommon):
     tags: str = "tags"
     labels: tuple[str, ...] = Field(min_length=1, description="entity types, without B- and I-")
     overlap: int = Field(16, ge=0, description="words shared by windows of a long sentence")
+    tag_numbers: tuple[str, ...] | None = Field(
+        None, description="tags behind numbers that a source does not name; None: `tag_names`"
+    )
+
+    @field_validator("tag_numbers")
+    @classmethod
+    def _each_tag_once(cls, tags: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if tags is not None and len(set(tags)) != len(tags):
+            raise ValueError("a tag stands twice")
+        return tags
 
     @property
     def tag_names(self) -> tuple[str, ...]:
@@ -254,7 +366,7 @@ class TokenClassification(TaskCommon):
         return ("O", *(f"{prefix}-{label}" for label in self.labels for prefix in "BI"))
 
 
-class QuestionAnswering(TaskCommon):
+class QuestionAnswering(TaskOfRows):
     """The span of a context that answers a question, or nothing."""
 
     kind: Literal["question_answering"]
@@ -278,6 +390,26 @@ class Retrieval(TaskCommon):
         1, ge=1, description="grade from which a document trains as positive"
     )
     depth: int = Field(100, gt=0, description="documents kept a query")
+    collections: dict[Name, FurtherCollection] | None = Field(
+        None, min_length=1, description="name -> a collection tested beside `test`"
+    )
+
+    _own_names = field_validator("collections")(_refuse_roles)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """Names of the further collections."""
+        return tuple(self.collections or ())
+
+    def document_template(self, split: str) -> str:
+        """Give the template of the documents of a split."""
+        further = (self.collections or {}).get(split)
+        return self.document if further is None or further.document is None else further.document
+
+    def document_length(self, split: str) -> int | None:
+        """Give the length that the card sets for the documents of a split."""
+        further = (self.collections or {}).get(split)
+        return further.max_length if further and further.max_length else self.max_length
 
 
 Task = Annotated[

@@ -19,6 +19,8 @@ _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 def load_task_file(path: Path) -> Task:
     """Read one card; the file is called as the task is.
 
+    A card that is not a shipped one knows the folder of its file: its data may lie there.
+
     Raises:
         SpecError: the card has faults (all of them are listed), or its name is not the file's.
     """
@@ -27,7 +29,12 @@ def load_task_file(path: Path) -> Task:
         raise SpecError(
             f"{path}: name: {task.name!r} must be the file's own name, {path.stem!r}; rename either"
         )
-    return task
+    if task.home is not None:
+        raise SpecError(f"{path}: home: is the folder of the file itself; leave it out")
+    folder = path.resolve().parent
+    if folder.is_relative_to(shipped_folder("tasks").resolve()):
+        return task
+    return task.model_copy(update={"home": str(folder)})
 
 
 def load_tasks(folders: Sequence[Path] = ()) -> dict[str, Task]:

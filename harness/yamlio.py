@@ -7,6 +7,7 @@ and its round-trip reader builds no Python objects from tags.
 from __future__ import annotations
 
 import difflib
+import io
 import re
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -44,6 +45,16 @@ def load_yaml(path: Path, adapter: TypeAdapter[T]) -> T:
 def locate(path: Path, location: Path_) -> str:
     """Say where a key or item of a file that was read stands: `file:line`."""
     return f"{path}:{line_of(_read(path), location)}"
+
+
+def to_yaml(value: BaseModel) -> str:
+    """Write a value as YAML that `load_yaml` reads again; what is None is left out."""
+    writer = YAML(typ="rt", pure=True)
+    writer.width = 100
+    writer.default_flow_style = None  # short lists and mappings on one line
+    stream = io.StringIO()
+    writer.dump(value.model_dump(mode="json", exclude_none=True), stream)
+    return stream.getvalue()
 
 
 def line_of(document: Any, location: Path_) -> int:

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 from harness.errors import SpecError
 from harness.grid import Grid
 from harness.spec import Task
-from harness.yamlio import load_yaml
+from harness.tasks import load_tasks
+from harness.yamlio import load_yaml, to_yaml
 
 GRID = TypeAdapter(Grid)
 TASK: TypeAdapter[Task] = TypeAdapter(Task)
@@ -114,3 +115,10 @@ def test_a_fault_inside_a_union_names_the_key_of_the_file(tmp_path: Path) -> Non
         "5: data.native.train: is missing" in found or "4: data.native.train: is missing" in found
     )
     assert "6: data.native.trian: no such key; did you mean 'train'?" in found
+
+
+def test_a_card_written_as_yaml_is_read_again(tmp_path: Path) -> None:
+    for card in load_tasks().values():
+        path = tmp_path / f"{card.name}.yaml"
+        path.write_text(to_yaml(card), encoding="utf-8")
+        assert load_yaml(path, TASK) == card

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from harness.cli import catalogue, demo, rescoring, studies
+from harness.cli import cards, catalogue, demo, rescoring, studies
 from harness.version import __version__
 
 BAD_INPUT = 2
@@ -30,7 +30,7 @@ app.command("run")(studies.run)
 app.command("status")(studies.status)
 app.command("table")(studies.table)
 app.command("rescore")(rescoring.rescore)
-app.add_typer(catalogue.tasks, name="tasks")
+app.add_typer(cards.tasks, name="tasks")
 app.command("checkpoints")(catalogue.checkpoints)
 app.command("fetch")(catalogue.fetch)
 app.command("demo")(demo.demo)

@@ -1,9 +1,8 @@
-"""The commands that look at what there is: task cards and checkpoints."""
+"""The commands that look for checkpoints, and bring what a grid needs from the hub."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,72 +13,9 @@ from rich.table import Table
 from harness.cli import options
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from harness.spec import Checkpoint
 
-    from harness.data import Collection
-    from harness.spec import Checkpoint, Task
-
-tasks = typer.Typer(
-    help="List, show and check task cards: what is learnt, from which data, how it is scored.",
-    no_args_is_help=True,
-)
-EXAMPLE_WIDTH = 300
 PIPED_WIDTH = 2_000
-
-
-@tasks.command("list")
-def list_tasks(tasks: options.Tasks = None) -> None:
-    """List the task cards, shipped ones and those of --tasks."""
-    from harness.tasks import load_tasks
-
-    grid = Table(box=None, pad_edge=False)
-    for name in ("task", "kind", "scored by"):
-        grid.add_column(name, no_wrap=True)
-    grid.add_column("what it asks", overflow="fold")
-    for card in load_tasks(tasks or []).values():
-        grid.add_row(card.name, card.kind, card.main_metric, escape(card.description))
-    Console().print(grid)
-
-
-@tasks.command("show")
-def show_task(
-    name: Annotated[str, typer.Argument(help="A task's name.")],
-    tasks: options.Tasks = None,
-    data_root: options.DataRoot = None,
-) -> None:
-    """Print a card as it is understood; with --data-root also its first training example."""
-    from harness.tasks import find_task, load_tasks
-
-    card = find_task(name, load_tasks(tasks or []))
-    Console().print_json(card.model_dump_json(exclude_none=True))
-    if data_root is not None:
-        from harness.data import load_examples
-
-        _show_example(load_examples(card, data_root).parts["train"])
-
-
-@tasks.command("check")
-def check_task(
-    file: Annotated[Path, typer.Argument(help="A card's YAML file, or the name of a known task.")],
-    tasks: options.Tasks = None,
-    data_root: options.DataRoot = None,
-) -> None:
-    """Check a card against its data: every fault at its line, else the counts of each split."""
-    from harness.data import load_examples
-    from harness.metrics import check_metrics
-    from harness.tasks import find_task, load_task_file, load_tasks
-
-    is_file = file.suffix in {".yaml", ".yml"} or file.exists()
-    card = load_task_file(file) if is_file else find_task(str(file), load_tasks(tasks or []))
-    check_metrics(card)
-    examples = load_examples(card, data_root)
-    grid = Table("split", "examples", "what is in it", "fingerprint", box=None, pad_edge=False)
-    for role, part in examples.parts.items():
-        count, content = _describe(card, part)
-        grid.add_row(role, count, escape(content), examples.fingerprints[role])
-    out = Console()
-    out.print(f"[bold]{card.name}[/] ({card.kind}), {examples.source} data")
-    out.print(grid)
 
 
 def checkpoints(
@@ -166,15 +102,16 @@ def fetch(
     from pydantic import TypeAdapter
 
     from harness.checkpoints import discover
-    from harness.data import load_examples
-    from harness.grid import Grid, find_grid_file
+    from harness.data import count_examples, load_examples
+    from harness.grid import Grid, find_grid_file, task_folders
     from harness.metrics import check_metrics
     from harness.tasks import find_task, load_tasks
     from harness.yamlio import load_yaml
 
-    catalogue = load_tasks(tasks or [])
+    file = find_grid_file(grid)
+    catalogue = load_tasks(task_folders(file, tasks or []))
     out = Console()
-    for name in load_yaml(find_grid_file(grid), TypeAdapter(Grid)).tasks:
+    for name in load_yaml(file, TypeAdapter(Grid)).tasks:
         card = find_task(name, catalogue)
         check_metrics(card)  # brings the modules of `evaluate` that it names
         if card.data.hub is None:
@@ -183,7 +120,7 @@ def fetch(
         with out.status(f"fetching {name}"):
             examples = load_examples(card, None)
         counts = ", ".join(
-            f"{_describe(card, part)[0]} {role}" for role, part in examples.parts.items()
+            f"{count_examples(part):,} {split}" for split, part in examples.parts.items()
         )
         out.print(f"{name}: {counts}")
     for root in checkpoints or []:
@@ -191,38 +128,3 @@ def fetch(
             found = discover(root)
         for item in found.checkpoints:
             out.print(f"{escape(item.name)}: {escape(item.path)}")
-
-
-def _describe(card: Task, part: pd.DataFrame | Collection) -> tuple[str, str]:
-    """Give the count of a split and a line on its labels."""
-    from harness.data import Collection
-
-    if isinstance(part, Collection):
-        judged = f"{len(part.qrels):,} judgements, {len(part.corpus):,} documents"
-        return f"{len(part.queries):,} queries", judged
-    if card.kind == "sequence_classification":
-        counts = part["label"].value_counts()
-        content = ", ".join(f"{name} {counts.get(i, 0):,}" for i, name in enumerate(card.labels))
-    elif card.kind == "sequence_regression":
-        content = (
-            f"{part['label'].min():g} to {part['label'].max():g}, mean {part['label'].mean():.3g}"
-        )
-    elif card.kind == "token_classification":
-        begun = part["tags"].explode().dropna()
-        counts = begun[begun.str.startswith("B-")].str.slice(2).value_counts()
-        content = ", ".join(f"{label} {count:,}" for label, count in counts.items())
-    else:
-        answered = int(part["answers"].map(bool).sum())
-        content = f"{answered:,} with an answer, {len(part) - answered:,} without"
-    return f"{len(part):,}", content
-
-
-def _show_example(part: pd.DataFrame | Collection) -> None:
-    from harness.data import Collection
-
-    frame = part.queries if isinstance(part, Collection) else part
-    out = Console()
-    for column, value in frame.iloc[0].items():
-        text = str(value)
-        shortened = text if len(text) <= EXAMPLE_WIDTH else f"{text[:EXAMPLE_WIDTH]} ..."
-        out.print(f"[bold]{column}[/]: {escape(shortened)}", soft_wrap=True)

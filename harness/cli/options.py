@@ -6,6 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+
+PIPED_WIDTH = 160
+
+
+def table_console() -> Console:
+    """Make a console for tables; piped, rich would assume 80 columns and fold the cells."""
+    return Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
+
 
 Checkpoints = Annotated[
     list[str],

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from harness.results import Study
 
 SOME_FAILED = 1
-PIPED_WIDTH = 160
 INTERRUPTED = 130
 console = Console(stderr=True)
 """What goes on; results alone go to standard output."""
@@ -270,9 +269,7 @@ def show_table(
         report.write_parquet(frame, output)
         return
     if form == "terminal" and output is None:
-        # Piped, rich would assume 80 columns and fold the cells.
-        out = Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
-        out.print(report.to_terminal(report.lay_out(study, frame)))
+        options.table_console().print(report.to_terminal(report.lay_out(study, frame)))
         return
     writers = {
         "md": lambda: report.to_markdown(report.lay_out(study, frame)),

@@ -17,7 +17,7 @@ from functools import cached_property
 import pandas as pd
 
 from harness.data.fingerprints import fingerprint_frame
-from harness.spec import Role, Task
+from harness.spec import Task
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,20 @@ class Collection:
 
 @dataclass(frozen=True)
 class Examples:
-    """The three splits of a task, whether they came from native files or from the hub."""
+    """The splits of a task: train, validation, test, then the further test sets of its card.
+
+    `source` is `native`, `hub`, or `native and hub` where a further collection is from elsewhere.
+    """
 
     task: Task
-    parts: dict[Role, pd.DataFrame | Collection]
-    fingerprints: dict[Role, str]
+    parts: dict[str, pd.DataFrame | Collection]
+    fingerprints: dict[str, str]
     source: str
+
+
+def count_examples(part: pd.DataFrame | Collection) -> int:
+    """Count the examples of a split: rows, or queries."""
+    return len(part.queries if isinstance(part, Collection) else part)
 
 
 def training_pairs(collection: Collection, min_relevance: int) -> pd.DataFrame:

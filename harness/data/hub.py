@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from harness.data.formats.ranking import beir_frame, unique_qrels
+from harness.data.formats.ranking import beir_frame, unique_qrels, unique_texts
 from harness.data.ranking import Judged, RankingSource
 from harness.data.rows import Rows
 from harness.data.standard import standard_frame
 from harness.errors import DataError
-from harness.spec import HubSource, Role, Task
+from harness.spec import HubCollection, HubSource, Role, Task
 
 
 def read_hub_frame(task: Task, source: HubSource, split: str) -> pd.DataFrame:
@@ -43,27 +43,69 @@ def read_hub_ranking(source: HubSource, splits: dict[Role, str]) -> RankingSourc
     Its configurations `corpus` and `queries` hold the texts; the splits of the sister repository
     `<path>-qrels` hold the judgements.
     """
-    corpus = _beir_texts(source, "corpus")
-    queries = _beir_texts(source, "queries")
-    judged = {}
-    for role, split in splits.items():
-        origin = f"{source.path}-qrels[{split}]"
-        rows = Rows(dict(_load(f"{source.path}-qrels", None, None, split)[:]), origin)
-        qrels = pd.DataFrame(
-            {
-                "query_id": [str(value) for value in rows.column("query-id")],
-                "document_id": [str(value) for value in rows.column("corpus-id")],
-                "relevance": pd.Series(rows.column("score"), dtype="int64"),
-            }
-        )
-        judged[role] = Judged(queries, unique_qrels(qrels, origin), origin)
+    corpus = _beir_texts(source.path, source.revision, "corpus")
+    queries = _beir_texts(source.path, source.revision, "queries")
+    judged: dict[Role, Judged] = {
+        role: _judged(queries, f"{source.path}-qrels", None, None, split)
+        for role, split in splits.items()
+    }
     return RankingSource(corpus, judged)
 
 
-def _beir_texts(source: HubSource, name: str) -> pd.DataFrame:
-    table = _load(source.path, name, source.revision, name)
+def read_hub_collection(place: HubCollection) -> tuple[pd.DataFrame, Judged]:
+    """Read the corpus and the judged topics of a further collection, by its layout."""
+    path, revision = place.path, place.revision
+    if place.layout == "mldr":
+        return _read_mldr(place)
+    corpus = _beir_texts(path, revision, "corpus")
+    queries = _beir_texts(path, revision, "queries")
+    if place.layout == "beir":
+        return corpus, _judged(queries, f"{path}-qrels", None, None, place.split)
+    return corpus, _judged(queries, path, "default", revision, place.split)
+
+
+def _judged(
+    queries: pd.DataFrame, path: str, name: str | None, revision: str | None, split: str
+) -> Judged:
+    origin = f"{path}[{split}]"
+    rows = Rows(dict(_load(path, name, revision, split)[:]), origin)
+    qrels = pd.DataFrame(
+        {
+            "query_id": [str(value) for value in rows.column("query-id")],
+            "document_id": [str(value) for value in rows.column("corpus-id")],
+            "relevance": pd.Series(rows.column("score"), dtype="int64"),
+        }
+    )
+    return Judged(queries, unique_qrels(qrels, origin), origin)
+
+
+def _beir_texts(path: str, revision: str | None, name: str) -> pd.DataFrame:
+    table = _load(path, name, revision, None)
     items = table.select_columns([c for c in ("_id", "title", "text") if c in table.features])
-    return beir_frame(items.to_list(), f"{source.path}/{name}")
+    return beir_frame(items.to_list(), f"{path}/{name}")
+
+
+def _read_mldr(place: HubCollection) -> tuple[pd.DataFrame, Judged]:
+    """Read MLDR's layout: documents `docid, text`; a row a query, with its positive passages."""
+    origin = f"{place.path}[{place.split}]"
+    documents = _load(place.path, "corpus", place.revision, None)
+    corpus = pd.DataFrame(
+        {
+            "id": [str(value) for value in documents["docid"]],
+            "text": [text.strip() for text in documents["text"]],
+        }
+    )
+    asked = Rows(dict(_load(place.path, "default", place.revision, place.split)[:]), origin)
+    ids = [str(value) for value in asked.column("query_id")]
+    queries = pd.DataFrame({"id": ids, "text": [text.strip() for text in asked.column("query")]})
+    pairs = [
+        (query, str(passage["docid"]), 1)
+        for query, passages in zip(ids, asked.column("positive_passages"), strict=True)
+        for passage in passages
+    ]
+    qrels = pd.DataFrame(pairs, columns=["query_id", "document_id", "relevance"])
+    judged = Judged(unique_texts(queries, origin), unique_qrels(qrels, origin), origin)
+    return unique_texts(corpus, f"{place.path}/corpus"), judged
 
 
 def _class_names(feature: Any) -> list[str] | None:
@@ -72,17 +114,23 @@ def _class_names(feature: Any) -> list[str] | None:
     return names
 
 
-def _load(path: str, name: str | None, revision: str | None, split: str) -> Any:
+def _load(path: str, name: str | None, revision: str | None, split: str | None) -> Any:
+    """Load a split, or the only one of a configuration."""
     # Slow to import, and of no use to workers whose data are native files.
     import datasets
 
     datasets.disable_progress_bars()
+    where = f"{path}{f'/{name}' if name else ''}{f'[{split}]' if split else ''}"
     try:
-        return datasets.load_dataset(path, name, revision=revision, split=split)
+        loaded = datasets.load_dataset(path, name, revision=revision, split=split)
     except Exception as error:  # it raises whatever its layers raise
-        where = f"{path}{f'/{name}' if name else ''}[{split}]"
         raise DataError(
             f"{where}: can't be loaded from the hub ({type(error).__name__}: {error}). "
             "Where there is no network, bring it once with `harness fetch --grid FILE`, "
             "or give native files with --data-root"
         ) from error
+    if split is not None:
+        return loaded
+    if len(loaded) != 1:
+        raise DataError(f"{where}: needs one split, it has {', '.join(loaded)}")
+    return next(iter(loaded.values()))

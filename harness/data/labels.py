@@ -26,7 +26,7 @@ def class_indices(rows: Rows, column: str, labels: Sequence[str]) -> NDArray[np.
     card's. Raises DataError for an unlabelled row or a label that the card does not have.
     """
     declared = rows.class_names.get(column)
-    table = None if declared is None else declared_classes(declared, labels, rows.origin)
+    table = None if declared is None else _declared_classes(declared, labels, rows.origin)
     texts = [_label_text(value) for value in rows.column(column)]
     if table is None:
         table = _table_for(set(texts), labels)
@@ -37,12 +37,18 @@ def class_indices(rows: Rows, column: str, labels: Sequence[str]) -> NDArray[np.
         raise DataError(_bad_label(rows.place(row), column, texts[row], labels)) from None
 
 
-def declared_classes(declared: Sequence[str], labels: Sequence[str], origin: str) -> dict[str, int]:
-    """Map the numbers of a source's declared classes to the card's: by name, or else in order."""
+def _declared_classes(
+    declared: Sequence[str], labels: Sequence[str], origin: str
+) -> dict[str, int]:
+    """Map the numbers of a source's declared classes to the card's by name.
+
+    Where no name is the same, they are taken in order. Raises DataError where only some are, or
+    where their number differs.
+    """
     index = {label: number for number, label in enumerate(labels)}
     if set(declared) <= index.keys():
         return {str(number): index[name] for number, name in enumerate(declared)}
-    if len(declared) == len(labels):
+    if len(declared) == len(labels) and not set(declared) & index.keys():
         return {str(number): number for number in range(len(labels))}
     raise DataError(
         f"{origin}: it declares the classes {', '.join(declared)}, the task card "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.spec import Task
+from harness.spec import Retrieval, Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -35,13 +35,16 @@ _OFFSET_POSITIONS = frozenset(
 """Model types that count positions from the pad id + 1, so that many rows of the table are lost."""
 
 
-def effective_max_length(task: Task, tokenizer: PreTrainedTokenizerFast, config: Any) -> int:
-    """Give the card's `max_length`, capped by what the checkpoint can take, in tokens.
+def effective_max_length(
+    task: Task, tokenizer: PreTrainedTokenizerFast, config: Any, split: str = "test"
+) -> int:
+    """Give the card's `max_length` for a split, capped by what the checkpoint can take, in tokens.
 
     Without either it is 512.
     """
     limit = checkpoint_limit(tokenizer, config)
-    known = [length for length in (task.max_length, limit) if length is not None]
+    given = task.document_length(split) if isinstance(task, Retrieval) else task.max_length
+    known = [length for length in (given, limit) if length is not None]
     return min(known, default=DEFAULT_MAX_LENGTH)
 
 

@@ -7,7 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from harness.data.formats.conll import read_conll
+from harness.data.formats.cranfield import (
+    read_cranfield_documents,
+    read_cranfield_qrels,
+    read_cranfield_queries,
+)
 from harness.data.formats.ranking import read_beir_texts, read_qrels, read_tsv_texts
+from harness.data.formats.record import read_record
 from harness.data.formats.squad import read_squad
 from harness.data.formats.tables import read_table
 from harness.data.ranking import Judged, RankingSource
@@ -15,47 +21,80 @@ from harness.data.rows import Rows
 from harness.data.standard import standard_frame
 from harness.errors import DataError
 from harness.spec import (
+    BeirCollection,
     BeirFolder,
     ConllFiles,
+    CranfieldFiles,
     NativeSource,
     QuestionAnswering,
+    RecordFiles,
     Role,
     SquadFiles,
     TableFiles,
     Task,
+    TaskOfRows,
     TokenClassification,
+    TrecCollection,
     TrecFiles,
 )
 
 
-def native_files(source: NativeSource, roles: tuple[Role, ...]) -> tuple[str, ...]:
-    """Name the files, relative to the data root, that these roles need."""
+def native_files(task: Task, source: NativeSource, roles: tuple[Role, ...]) -> tuple[str, ...]:
+    """Name the files, relative to the data root, that these roles and further test sets need."""
     match source:
         case BeirFolder():
-            qrels = [_beir_qrels(source, role) for role in roles]
-            names = [f"{source.folder}/{name}" for name in ("corpus.jsonl", "queries.jsonl")]
-            return (*names, *qrels)
+            qrels = [_beir_qrels(source.folder, getattr(source, role)) for role in roles]
+            return (*_beir_texts(source.folder), *qrels)
         case TrecFiles():
             topics = [getattr(source, role) for role in roles]
             names = [name for pair in topics for name in (pair.queries, pair.qrels)]
             return (source.corpus, *names)
+        case CranfieldFiles():
+            return (source.corpus, source.queries, source.qrels)
         case _:
-            return tuple(getattr(source, role) for role in roles)
+            splits = (*roles, *task.further)
+            return tuple(native_file(task, source, split) for split in splits)
+
+
+def native_file(task: Task, source: NativeSource, split: str) -> str:
+    """Name the file of a split; DataError where a further test set has none."""
+    if split not in task.further:
+        return str(getattr(source, split))
+    assert isinstance(task, TaskOfRows)
+    assert task.test_sets is not None
+    name = task.test_sets[split].native
+    if name is None:
+        raise DataError(
+            f"task {task.name}: test set {split} has no `native` file, and the rest of the task is "
+            "read from native files; name one, or leave the set out"
+        )
+    return name
+
+
+def collection_files(place: TrecCollection | BeirCollection) -> tuple[str, ...]:
+    """Name the files, relative to the data root, of a further collection."""
+    if isinstance(place, BeirCollection):
+        return (*_beir_texts(place.folder), _beir_qrels(place.folder, place.qrels))
+    own = () if place.corpus is None else (place.corpus,)
+    return (*own, place.queries, place.qrels)
 
 
 def has_role(source: NativeSource, role: Role) -> bool:
     """Tell whether the source names a file for a role."""
-    return getattr(source, role) is not None
+    return getattr(source, role, None) is not None
 
 
-def _beir_qrels(source: BeirFolder, role: Role) -> str:
-    name = str(getattr(source, role)).removesuffix(".tsv")
-    return f"{source.folder}/qrels/{name}.tsv"
+def _beir_texts(folder: str) -> tuple[str, str]:
+    return f"{folder}/corpus.jsonl", f"{folder}/queries.jsonl"
 
 
-def read_native_frame(task: Task, source: NativeSource, root: Path, role: Role) -> pd.DataFrame:
+def _beir_qrels(folder: str, name: str) -> str:
+    return f"{folder}/qrels/{name.removesuffix('.tsv')}.tsv"
+
+
+def read_native_frame(task: Task, source: NativeSource, root: Path, split: str) -> pd.DataFrame:
     """Read one split of a task that is no retrieval."""
-    return standard_frame(task, _read_rows(task, source, root / str(getattr(source, role))))
+    return standard_frame(task, _read_rows(task, source, root / native_file(task, source, split)))
 
 
 def _read_rows(task: Task, source: NativeSource, path: Path) -> Rows:
@@ -66,6 +105,8 @@ def _read_rows(task: Task, source: NativeSource, path: Path) -> Rows:
             return read_conll(path, source, task.words, task.tags)
         case SquadFiles(), QuestionAnswering():
             return read_squad(path)
+        case RecordFiles(), QuestionAnswering():
+            return read_record(path)
     raise DataError(f"task {task.name}: format {source.format} does not hold a task of {task.kind}")
 
 
@@ -75,19 +116,41 @@ def read_native_ranking(
     """Read the corpus, topics and judgements of a retrieval task."""
     match source:
         case BeirFolder():
-            folder = root / source.folder
-            queries = read_beir_texts(folder / "queries.jsonl")
-            paths = {role: root / _beir_qrels(source, role) for role in roles}
+            corpus, topics = (root / name for name in _beir_texts(source.folder))
+            queries = read_beir_texts(topics)
+            paths = {
+                role: root / _beir_qrels(source.folder, getattr(source, role)) for role in roles
+            }
             judged = {
                 role: Judged(queries, read_qrels(path), str(path)) for role, path in paths.items()
             }
-            return RankingSource(read_beir_texts(folder / "corpus.jsonl"), judged)
+            return RankingSource(read_beir_texts(corpus), judged)
         case TrecFiles():
             judged = {}
             for role in roles:
-                topics = getattr(source, role)
-                qrels = read_qrels(root / topics.qrels)
-                queries = read_tsv_texts(root / topics.queries)
-                judged[role] = Judged(queries, qrels, str(root / topics.qrels))
+                place = getattr(source, role)
+                judged[role] = _read_topics(root, place.queries, place.qrels)
             return RankingSource(read_tsv_texts(root / source.corpus), judged)
+        case CranfieldFiles():
+            qrels = read_cranfield_qrels(root / source.qrels)
+            queries = read_cranfield_queries(root / source.queries)
+            every = Judged(queries, qrels, str(root / source.qrels))
+            return RankingSource(read_cranfield_documents(root / source.corpus), {"train": every})
     raise DataError(f"task {task.name}: format {source.format} does not hold a task of {task.kind}")
+
+
+def read_native_collection(
+    place: TrecCollection | BeirCollection, root: Path, own_corpus: pd.DataFrame
+) -> tuple[pd.DataFrame, Judged]:
+    """Read the corpus and the judged topics of a further collection."""
+    if isinstance(place, BeirCollection):
+        corpus, topics = (root / name for name in _beir_texts(place.folder))
+        qrels = root / _beir_qrels(place.folder, place.qrels)
+        judged = Judged(read_beir_texts(topics), read_qrels(qrels), str(qrels))
+        return read_beir_texts(corpus), judged
+    judged = _read_topics(root, place.queries, place.qrels)
+    return (own_corpus if place.corpus is None else read_tsv_texts(root / place.corpus)), judged
+
+
+def _read_topics(root: Path, queries: str, qrels: str) -> Judged:
+    return Judged(read_tsv_texts(root / queries), read_qrels(root / qrels), str(root / qrels))

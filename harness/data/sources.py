@@ -9,67 +9,51 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.data.fingerprints import combine_fingerprints, fingerprint_frame
-from harness.data.frames import Collection, Examples, training_pairs
-from harness.data.hub import read_hub_frame, read_hub_ranking
+from harness.data.frames import Collection, Examples, count_examples, training_pairs
+from harness.data.hub import read_hub_collection, read_hub_frame, read_hub_ranking
 from harness.data.native import (
     has_role,
-    native_files,
+    read_native_collection,
     read_native_frame,
     read_native_ranking,
 )
 from harness.data.ranking import choose_queries, keep_judged_documents, make_collection
+from harness.data.roots import collection_root, native_root, roles_to_read
 from harness.data.splits import hold_out, limit_rows
 from harness.errors import DataError
-from harness.spec import HoldOut, Retrieval, Role, Task
+from harness.spec import ROLES, HoldOut, Retrieval, Role, Task, TaskOfRows
 
 Part = pd.DataFrame | Collection
 
-_ROLES: tuple[Role, ...] = ("train", "validation", "test")
+HELD_OUT: tuple[Role, ...] = ("test", "validation")
+"""The roles that may be held out of train, in the order in which that happens."""
 
 
 def load_examples(task: Task, data_root: Path | None) -> Examples:
-    """Load the three splits of a task, held out and limited as its card says, labels checked.
+    """Load all splits of a task, held out and limited as its card says, labels checked.
 
-    The validation split is taken out of train before the limits apply, and its rows keep the ids
-    that they have there. Raises DataError naming file, line, value and remedy.
+    They are train, validation and test, then the further test sets of the card. What is held out
+    is taken out of train before the limits apply, and its rows keep the ids that they have there.
+    Raises DataError naming file, line, value and remedy.
     """
+    _check_roles(task)
     root = native_root(task, data_root)
-    roles = _roles_to_read(task, root)
+    sources = {"hub" if root is None else "native"}
     if isinstance(task, Retrieval):
-        parts = _read_collections(task, root, roles)
+        parts = _read_collections(task, root, data_root, sources)
     else:
-        parts = {role: _read_frame(task, root, role) for role in roles}
-    if isinstance(task.splits.validation, HoldOut):
-        train, validation = hold_out(_count(parts["train"]), task.splits.validation)
-        whole = parts["train"]
-        parts["train"], parts["validation"] = _choose(whole, train), _choose(whole, validation)
-    parts = {role: _limited(task, parts[role], role) for role in _ROLES}
-    fingerprints = {role: fingerprint_part(part) for role, part in parts.items()}
-    return Examples(task, parts, fingerprints, "hub" if root is None else "native")
-
-
-def native_root(task: Task, data_root: Path | None) -> Path | None:
-    """Give the data root where the task's native files are used, None where the hub is.
-
-    Raises DataError where neither is there, or where only some of the native files are.
-    """
-    source, hub = task.data.native, task.data.hub
-    if source is None or (data_root is None and hub is not None):
-        return None
-    if data_root is None:
-        raise DataError(
-            f"task {task.name} has native files only: say with --data-root where they are"
-        )
-    names = native_files(source, _roles_to_read(task, data_root))
-    missing = [name for name in names if not (data_root / name).is_file()]
-    if len(missing) == len(names) and hub is not None:
-        return None
-    if missing:
-        raise DataError(
-            f"task {task.name}: {', '.join(missing)} not found under the data root {data_root}; "
-            "put the files there, or give their places in a card of the same name (--tasks FOLDER)"
-        )
-    return data_root
+        parts = {
+            split: _read_frame(task, root, split) for split in (*roles_to_read(task), *task.further)
+        }
+    for role in HELD_OUT:
+        rule = getattr(task.splits, role)
+        if isinstance(rule, HoldOut):
+            whole = parts["train"]
+            kept, held = hold_out(count_examples(whole), rule, role)
+            parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
+    parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
+    fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
+    return Examples(task, parts, fingerprints, " and ".join(sorted(sources, reverse=True)))
 
 
 def fingerprint_part(part: Part) -> str:
@@ -81,46 +65,68 @@ def fingerprint_part(part: Part) -> str:
     )
 
 
-def _roles_to_read(task: Task, root: Path | None) -> tuple[Role, ...]:
-    held_out = isinstance(task.splits.validation, HoldOut)
+def _check_roles(task: Task) -> None:
     native = task.data.native
-    if root is not None and native is not None and has_role(native, "validation") == held_out:
+    for role in HELD_OUT:
+        held_out = isinstance(getattr(task.splits, role), HoldOut)
+        if native is None or has_role(native, role) != held_out:
+            continue
         raise DataError(
-            f"task {task.name}: the card holds validation out of train and names a native file for "
-            "it; write `splits: {validation: validation}` to use the file, or leave the file out"
+            f"task {task.name}: the card holds {role} out of train and names a native file for "
+            f"it; write `splits: {{{role}: {role}}}` to use the file, or leave the file out"
             if held_out
-            else f"task {task.name}: `splits.validation` names a split, so `data.native` needs a "
-            "`validation` file; or hold it out with `validation: {of: train, fraction: 0.05}`"
+            else f"task {task.name}: `splits.{role}` names a split, so `data.native` needs a "
+            f"`{role}` file; or hold it out with `{role}: {{of: train, fraction: 0.05}}`"
         )
-    return ("train", "test") if held_out else _ROLES
 
 
-def _hub_split(task: Task, role: Role) -> str:
-    return str(getattr(task.splits, role))
+def _hub_split(task: Task, split: str) -> str:
+    if split not in task.further:
+        return str(getattr(task.splits, split))
+    assert isinstance(task, TaskOfRows)
+    assert task.test_sets is not None
+    name = task.test_sets[split].hub
+    if name is None:
+        raise DataError(
+            f"task {task.name}: test set {split} has no `hub` split, and the rest of the task is "
+            "read from the hub; name one, give --data-root, or leave the set out"
+        )
+    return name
 
 
-def _read_frame(task: Task, root: Path | None, role: Role) -> Part:
+def _read_frame(task: Task, root: Path | None, split: str) -> Part:
     if root is not None:
         assert task.data.native is not None
-        return read_native_frame(task, task.data.native, root, role)
+        return read_native_frame(task, task.data.native, root, split)
     assert task.data.hub is not None
-    return read_hub_frame(task, task.data.hub, _hub_split(task, role))
+    return read_hub_frame(task, task.data.hub, _hub_split(task, split))
 
 
 def _read_collections(
-    task: Retrieval, root: Path | None, roles: tuple[Role, ...]
-) -> dict[Role, Part]:
+    task: Retrieval, root: Path | None, data_root: Path | None, sources: set[str]
+) -> dict[str, Part]:
+    """Read the task's own collection a role, then the further ones; note their kinds of source."""
+    roles = roles_to_read(task)
     if root is not None:
         assert task.data.native is not None
         source = read_native_ranking(task, task.data.native, root, roles)
     else:
         assert task.data.hub is not None
         source = read_hub_ranking(task.data.hub, {role: _hub_split(task, role) for role in roles})
-    return {role: make_collection(source.corpus, source.judged[role]) for role in roles}
-
-
-def _count(part: Part) -> int:
-    return len(part.queries if isinstance(part, Collection) else part)
+    parts: dict[str, Part] = {
+        role: make_collection(source.corpus, source.judged[role]) for role in roles
+    }
+    for name, place in (task.collections or {}).items():
+        folder = collection_root(task, name, data_root)
+        if folder is not None:
+            assert place.native is not None
+            corpus, judged = read_native_collection(place.native, folder, source.corpus)
+        else:
+            assert place.hub is not None
+            corpus, judged = read_hub_collection(place.hub)
+        sources.add("hub" if folder is None else "native")
+        parts[name] = make_collection(corpus, judged)
+    return parts
 
 
 def _choose(part: Part, rows: NDArray[np.int64]) -> Part:
@@ -129,16 +135,18 @@ def _choose(part: Part, rows: NDArray[np.int64]) -> Part:
     return part.iloc[rows].reset_index(drop=True)
 
 
-def _limited(task: Task, part: Part, role: Role) -> Part:
-    rows = limit_rows(_count(part), task.splits.limit, role)
-    if len(rows) < _count(part):
+def _limited(task: Task, part: Part, split: str) -> Part:
+    rows = limit_rows(count_examples(part), task.splits.limit, split)
+    if len(rows) < count_examples(part):
         part = _choose(part, rows)
     if not isinstance(part, Collection):
         return part
     assert isinstance(task, Retrieval)
-    if role == "train" and not len(training_pairs(part, task.min_relevance)):
+    if split == "train" and not len(training_pairs(part, task.min_relevance)):
         raise DataError(
             f"task {task.name}: no training query has a document of grade {task.min_relevance} or "
             "more in the corpus; check `min_relevance` and the qrels"
         )
-    return keep_judged_documents(part, f"task {task.name}") if task.corpus == "judged" else part
+    if task.corpus == "full":
+        return part
+    return keep_judged_documents(part, f"task {task.name}, {split}")

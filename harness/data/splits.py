@@ -7,25 +7,31 @@ from numpy.typing import NDArray
 
 from harness.errors import DataError
 from harness.seeding import numpy_generator
-from harness.spec import HoldOut, Limit, Role
+from harness.spec import ROLES, HoldOut, Limit, Role
 
 
-def hold_out(count: int, rule: HoldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Part the rows 0..count-1 into (training, validation), both ascending.
+def hold_out(
+    count: int, rule: HoldOut, role: Role = "validation"
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Part the rows 0..count-1 into (training, held out), both ascending.
 
-    The validation part has round(fraction x count) rows; neither part is left empty.
+    The part held out has round(fraction x count) rows; neither part is left empty.
     """
     if count < 2:
-        raise DataError(f"a validation split can't be held out of {count} training examples")
+        raise DataError(f"a {role} split can't be held out of {count} training examples")
     size = min(max(round(rule.fraction * count), 1), count - 1)
-    order = numpy_generator(rule.seed, "holdout").permutation(count)
+    name = "holdout" if role == "validation" else "holdout-test"
+    order = numpy_generator(rule.seed, name).permutation(count)
     return np.sort(order[size:]), np.sort(order[:size])
 
 
-def limit_rows(count: int, limit: Limit | None, role: Role) -> NDArray[np.int64]:
-    """Choose at most the limit's number of the rows 0..count-1 for a role, ascending."""
-    size = None if limit is None else getattr(limit, role)
+def limit_rows(count: int, limit: Limit | None, split: str) -> NDArray[np.int64]:
+    """Choose at most the limit's number of the rows 0..count-1 of a split, ascending.
+
+    Further test sets have the limit of `test`.
+    """
+    size = None if limit is None else getattr(limit, split if split in ROLES else "test")
     if limit is None or size is None or size >= count:
         return np.arange(count, dtype=np.int64)
-    generator = numpy_generator(limit.seed, f"limit-{role}")
+    generator = numpy_generator(limit.seed, f"limit-{split}")
     return np.sort(generator.permutation(count)[:size])

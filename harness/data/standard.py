@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.data.labels import class_indices, declared_classes, scores
+from harness.data.labels import class_indices, scores
 from harness.data.rows import Rows
 from harness.data.templates import columns_of
 from harness.errors import DataError
@@ -80,10 +80,8 @@ def _text(value: Any, rows: Rows, row: int, name: str) -> str:
 def _tagged_frame(task: TokenClassification, rows: Rows) -> pd.DataFrame:
     words, tags = rows.column(task.words), rows.column(task.tags)
     names = set(task.tag_names)
-    numbers = {str(number): name for number, name in enumerate(task.tag_names)}
-    if (declared := rows.class_names.get(task.tags)) is not None:
-        mapping = declared_classes(declared, task.tag_names, rows.origin)
-        numbers = {text: task.tag_names[number] for text, number in mapping.items()}
+    declared = rows.class_names.get(task.tags) or task.tag_numbers or task.tag_names
+    numbers = {str(number): name for number, name in enumerate(declared)}
     all_tags = []
     for row, (sentence, marks) in enumerate(zip(words, tags, strict=True)):
         if not isinstance(sentence, list) or not isinstance(marks, list):

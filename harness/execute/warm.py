@@ -20,11 +20,9 @@ from harness.errors import CheckpointError
 from harness.execute.record import Clock, Workplace
 from harness.models.backbone import Backbone, load_backbone
 from harness.models.probe import probe
-from harness.spec import Checkpoint, Retrieval, Role, Task
+from harness.spec import Checkpoint, Retrieval, Task
 
 Kept = TypeVar("Kept")
-
-ROLES: tuple[Role, ...] = ("train", "validation", "test")
 
 
 class Recent(Generic[Kept]):
@@ -63,7 +61,7 @@ class Prepared:
 
     examples: Examples
     loaded: LoadedCheckpoint
-    encoded: dict[Role, EncodedPart]
+    encoded: dict[str, EncodedPart]
     pairs: NDArray[np.int64] | None
 
 
@@ -74,7 +72,7 @@ class Warm:
         self._workplace = workplace
         self._examples: Recent[Examples] = Recent(2)
         self._checkpoints: Recent[LoadedCheckpoint] = Recent(1)  # weights are what fills the memory
-        self._encoded: Recent[dict[Role, EncodedPart]] = Recent(2)
+        self._encoded: Recent[dict[str, EncodedPart]] = Recent(2)
         self._pairs: Recent[NDArray[np.int64] | None] = Recent(2)
 
     def prepare(self, task: Task, checkpoint: Checkpoint, clock: Clock) -> Prepared:
@@ -103,11 +101,15 @@ class Warm:
 
     def _encode(
         self, task: Task, examples: Examples, loaded: LoadedCheckpoint
-    ) -> dict[Role, EncodedPart]:
-        length = effective_max_length(task, loaded.tokenizer, loaded.backbone.config)
+    ) -> dict[str, EncodedPart]:
+        tokenizer, config = loaded.tokenizer, loaded.backbone.config
+        lengths = {
+            split: effective_max_length(task, tokenizer, config, split) for split in examples.parts
+        }
         cache = self._workplace.cache
         encoded = {
-            role: encode(task, examples, role, loaded.tokenizer, length, cache) for role in ROLES
+            split: encode(task, examples, split, tokenizer, length, cache)
+            for split, length in lengths.items()
         }
         for part in encoded.values():
             _refuse_unknown_ids(loaded.backbone, part)

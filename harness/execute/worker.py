@@ -30,10 +30,8 @@ from harness.models.heads import build_head
 from harness.predict import predict
 from harness.predictions import write_predictions
 from harness.seeding import torch_generator
-from harness.spec import Role, Run
+from harness.spec import Run
 from harness.train import train
-
-EVALUATED: tuple[Role, ...] = ("validation", "test")
 
 
 class Worker:
@@ -90,7 +88,7 @@ class Worker:
     def _predictions(
         self, run: Run, prepared: Prepared, record: Record, clock: Clock
     ) -> pd.DataFrame:
-        """Train, then predict on every evaluated split; frames stacked, `split` first."""
+        """Train, then predict on every split but train; frames stacked, `split` first."""
         device = self._workplace.device
         backbone = prepared.loaded.backbone
         with clock.phase("reset"):
@@ -118,12 +116,14 @@ class Worker:
         record["counts"]["trained"] = {"examples": stats.examples, "tokens": stats.tokens}
         frames = {}
         with clock.phase("predict"):
-            for split in EVALUATED:
+            for split, part in prepared.examples.parts.items():
+                if split == "train":
+                    continue
                 frames[split] = predict(
                     backbone,
                     head,
                     run.task,
-                    prepared.examples.parts[split],
+                    part,
                     prepared.encoded[split],
                     run.recipe,
                     device=device,
@@ -132,7 +132,7 @@ class Worker:
         return stack(frames)
 
 
-def stack(frames: dict[Role, pd.DataFrame]) -> pd.DataFrame:
+def stack(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Put the predictions of splits under one another, with the name of the split first."""
     named = [frame.assign(split=split) for split, frame in frames.items()]
     stacked = pd.concat(named, ignore_index=True)

@@ -76,15 +76,19 @@ def refuse_changed_data(
 
 
 def measure(examples: Examples) -> TaskSize:
-    """Count examples a role; estimate the mean length in tokens from some training texts."""
+    """Count examples; estimate the mean length in tokens from some training texts.
+
+    Further test sets count as test.
+    """
     task = examples.task
-    counts = {role: _count(part) for role, part in examples.parts.items()}
+    counts = {split: _count(part) for split, part in examples.parts.items()}
     train = examples.parts["train"]
     if isinstance(task, Retrieval) and isinstance(train, Collection):
         counts["train"] = len(training_pairs(train, task.min_relevance))
     words = _mean_words(task, train)
     tokens = min(TOKENS_A_WORD * words + 2, task.max_length or NO_LIMIT)
-    return TaskSize(counts["train"], counts["validation"], counts["test"], tokens)
+    tested = sum(counts[split] for split in ("test", *task.further))
+    return TaskSize(counts["train"], counts["validation"], tested, tokens)
 
 
 def _count(part: pd.DataFrame | Collection) -> int:

@@ -187,12 +187,21 @@ def test_failed_runs_are_said_kept_and_retried_on_request(
 def test_tasks_are_listed_shown_and_checked(harness: Harness, world: SmallWorld) -> None:
     assert "toy_sentiment" in harness("tasks", "list").out
     shown = harness("tasks", "show", "toy_sentiment", "--data-root", world.folder / "data")
-    assert '"labels": [ "negative", "positive" ]' in shown.out
-    assert "sentence:" in shown.out
+    assert "labels: [negative, positive]" in shown.out
+    assert "the first training example text:" in shown.out
+    made_up = harness("tasks", "show", "mnli", "--tokenizer", world.encoder.path)
+    assert "text: Premise: <premise> Hypothesis: <hypothesis> label: entailment" in made_up.out
+    assert "in tokens: [CLS]" in made_up.out
     for name in world.tasks:
         checked = harness("tasks", "check", name, "--data-root", world.folder / "data")
         assert checked.code == 0, checked.err
         assert "train" in checked.out
+        assert "words: 50 %" in checked.out
+    measured = harness(
+        "tasks", "check", "toy_answers", "--data-root", world.folder / "data",
+        "--tokenizer", world.encoder.path,
+    )  # fmt: skip
+    assert "tokens: 50 %" in measured.out, measured.err
     unknown = harness("tasks", "show", "toy_sentimant")
     assert unknown.code == 2
     assert "toy_sentiment" in unknown.err

@@ -25,8 +25,8 @@ OPTIONS = {
     "fetch": "checkpoints grid tasks",
     "demo": "address study workers",
     "tasks list": "tasks",
-    "tasks show": "data-root tasks",
-    "tasks check": "data-root tasks",
+    "tasks show": "data-root tasks tokenizer",
+    "tasks check": "data-root tasks tokenizer",
 }
 
 

@@ -45,6 +45,11 @@ def test_declared_classes_of_other_names_are_mapped_in_order() -> None:
     assert class_indices(rows([1, 0], ("0", "1")), "label", ["no", "yes"]).tolist() == [1, 0]
 
 
+def test_declared_classes_of_which_only_some_are_known_are_refused() -> None:
+    with pytest.raises(DataError, match="declares the classes yes, unknown, no"):
+        class_indices(rows([1, 0], ("yes", "unknown", "no")), "label", ["no", "yes", "maybe"])
+
+
 def test_declared_classes_of_another_number_are_refused() -> None:
     with pytest.raises(DataError, match="declares the classes a, b, c"):
         class_indices(rows([1, 0], ("a", "b", "c")), "label", ["no", "yes"])

@@ -56,6 +56,20 @@ def test_tags_may_be_names_numbers_or_declared_classes() -> None:
     assert standard_frame(task, declared)["tags"].tolist() == [tags]
 
 
+def test_numbers_of_a_source_without_names_mean_what_the_card_says() -> None:
+    numbers = ["O", "B-LOC", "I-LOC", "B-PER", "I-PER"]
+    task = make_task("token_classification", tag_numbers=numbers)
+    numbered = rows(tokens=[["Li", "Na", "ran"]], tags=[[3, 4, 0]])
+    assert standard_frame(task, numbered)["tags"].tolist() == [["B-PER", "I-PER", "O"]]
+
+
+def test_declared_tags_that_the_card_lacks_are_named() -> None:
+    names = {"tags": ("O", "B-PERSON", "I-PERSON", "B-LOC", "I-LOC")}
+    declared = Rows({"tokens": [["Li"]], "tags": [[1]]}, "f", class_names=names)
+    with pytest.raises(DataError, match="tag 'B-PERSON' of word 1 is unknown"):
+        standard_frame(make_task("token_classification"), declared)
+
+
 @pytest.mark.parametrize(
     ("tags", "message"),
     [

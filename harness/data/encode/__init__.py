@@ -19,7 +19,6 @@ from harness.data.tokenizers import tokenizer_fingerprint
 from harness.spec import (
     QuestionAnswering,
     Retrieval,
-    Role,
     SequenceClassification,
     SequenceRegression,
     Task,
@@ -35,7 +34,7 @@ __all__ = ["Encoded", "EncodedCollection", "EncodedPart", "encode"]
 def encode(
     task: Task,
     examples: Examples,
-    role: Role,
+    split: str,
     tokenizer: PreTrainedTokenizerFast,
     max_length: int,
     cache: Path,
@@ -46,14 +45,14 @@ def encode(
     are in the order of the split; the entry's key is made of the tokenizer, the data, the parts of
     the card that shape features, and the length. Raises DataError where the length leaves no room.
     """
-    part = examples.parts[role]
+    part = examples.parts[split]
     mark = tokenizer_fingerprint(tokenizer)
     if isinstance(part, Collection):
         assert isinstance(task, Retrieval)
-        return _encode_collection(task, part, tokenizer, mark, max_length, cache)
+        return _encode_collection(task, split, part, tokenizer, mark, max_length, cache)
     frame = part
     key = cache_key(
-        tokenizer=mark, data=examples.fingerprints[role], card=_shape(task), length=max_length
+        tokenizer=mark, data=examples.fingerprints[split], card=_shape(task), length=max_length
     )
     return cached(cache, key, lambda: _encode_frame(task, frame, tokenizer, max_length))
 
@@ -78,6 +77,7 @@ def _encode_frame(
 
 def _encode_collection(
     task: Retrieval,
+    split: str,
     part: Collection,
     tokenizer: PreTrainedTokenizerFast,
     mark: str,
@@ -97,7 +97,9 @@ def _encode_collection(
     query_length = min(task.query_max_length or max_length, max_length)
     return EncodedCollection(
         queries=encoded(part.queries, part.queries_fingerprint, task.query, query_length),
-        documents=encoded(part.corpus, part.corpus_fingerprint, task.document, max_length),
+        documents=encoded(
+            part.corpus, part.corpus_fingerprint, task.document_template(split), max_length
+        ),
     )
 
 

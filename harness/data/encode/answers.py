@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from harness.data.encode.layout import Layout, assemble, pair_layout
 from harness.data.encode.ragged import Ragged, Spans, from_lists, positions, tokenise
 from harness.data.features import Encoded
+from harness.data.offsets import check_offsets
 from harness.data.tokenizers import bare_tokenizer
 from harness.spec import QuestionAnswering
 
@@ -29,8 +30,13 @@ def encode_questions(
 
     Neighbouring windows share `task.stride` tokens, but at most half a window, so that every stride
     goes with every length. A question gets at most half of the text tokens. The first gold answer
-    is the target; `counts["unplaced"]` counts answers that are whole in no window.
+    is the target: the fewest tokens that hold all of it. `counts["unplaced"]` counts answers that
+    are whole in no window, `counts["inexact"]` those that begin or end inside a token ("six" of
+    "sixth"), so that no span of tokens is the answer and nothing more.
+
+    Raises CheckpointError where the offsets of the tokenizer are wrong.
     """
+    check_offsets(tokenizer)
     bare = bare_tokenizer(tokenizer)
     layout = pair_layout(tokenizer, bare)
     capacity = layout.capacity(max_length)
@@ -46,7 +52,7 @@ def encode_questions(
     made = assemble(layout, [asked_spans, Spans(contexts.flat, begins, lengths)])
     shown = spans[:, positions(begins, lengths)]
     offsets = _offsets(shown, positions(made.text_starts[1], lengths), len(made.token_ids))
-    first, last = _answer_tokens(frame, context_row, contexts, spans)
+    first, last, inexact = _answer_tokens(frame, context_row, contexts, spans)
     null, start, end = _targets(
         layout, made.starts, made.text_starts[1], window, lengths, first[example], last[example]
     )
@@ -56,6 +62,7 @@ def encode_questions(
         "tokens": len(made.token_ids),
         "truncated": int(np.count_nonzero(asked < questions.lengths[question_row])),
         "unplaced": int(answerable) - len(np.unique(example[start != null])),
+        "inexact": inexact,
     }
     targets = {"start": start, "end": end, "null": null}
     targets |= {
@@ -77,13 +84,26 @@ def _distinct(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _tokenise_contexts(bare: Any, texts: list[str]) -> tuple[Ragged, NDArray[np.int32]]:
-    """Encode contexts: ids, and int32 (2, T) of each token's characters, trimmed of white space."""
+    """Encode contexts: ids, and int32 (2, T) of each token's characters, trimmed of white space.
+
+    Characters that a tokenizer drops belong to the token before them, so that no answer loses one.
+    """
     encodings = bare.encode_batch(texts, add_special_tokens=False)
     ragged = from_lists([encoding.ids for encoding in encodings])
     pairs = chain.from_iterable(chain.from_iterable(e.offsets for e in encodings))
-    spans = np.fromiter(pairs, dtype=np.int64, count=2 * len(ragged.flat)).reshape(-1, 2).T
+    spans = np.fromiter(pairs, dtype=np.int64, count=2 * len(ragged.flat)).reshape(-1, 2).T.copy()
+    _close_gaps(spans, ragged, np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
     shift = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
     return ragged, _trim(spans, "\n".join(texts), np.repeat(shift, ragged.lengths))
+
+
+def _close_gaps(spans: NDArray[np.int64], ragged: Ragged, sizes: NDArray[np.int64]) -> None:
+    """Let the tokens of each text, of so many characters, follow each other without a gap."""
+    some = ragged.lengths > 0
+    following = np.append(spans[0, 1:], 0)
+    following[ragged.starts[1:][some] - 1] = sizes[some]
+    np.maximum(spans[1], following, out=spans[1])
+    spans[0, ragged.starts[:-1][some]] = 0
 
 
 def _trim(spans: NDArray[np.int64], text: str, shift: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -126,8 +146,12 @@ def _answer_tokens(
     context_row: NDArray[np.int64],
     contexts: Ragged,
     spans: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the first and last context token (N,) of each example's first answer; -1 for none."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Find the first and last context token (N,) of each example's first answer; -1 for none.
+
+    Also counts the answers that do not begin and end where these tokens do.
+    """
+    inexact = 0
     first = np.full(len(frame), -1, dtype=np.int64)
     last = np.full(len(frame), -1, dtype=np.int64)
     for row, golds in enumerate(frame["answers"]):
@@ -142,7 +166,9 @@ def _answer_tokens(
         right = int(np.searchsorted(spans[0, tokens], end, side="left")) - 1
         if left <= right:
             first[row], last[row] = left, right
-    return first, last
+            shown = spans[:, tokens]
+            inexact += bool(shown[0, left] != begin or shown[1, right] != end)
+    return first, last, inexact
 
 
 def _targets(

@@ -1,0 +1,209 @@
+"""What a task's data are like: labels, empty and repeated texts, leaks between splits, lengths.
+
+Two texts are the same when their words are: white space is made even, case counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from harness.data.frames import Collection, Examples
+from harness.data.templates import columns_of, render_template
+from harness.spec import (
+    QuestionAnswering,
+    Retrieval,
+    SequenceClassification,
+    SequenceRegression,
+    Task,
+    TokenClassification,
+)
+
+Texts = tuple[str, ...]
+"""The texts of one example, in the order of the card: they and nothing else make it the same."""
+
+PERCENTILES = (50, 90, 99, 100)
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class PartCheck:
+    """One split, or the corpus of one.
+
+    `content` says its labels; `empty` counts examples with a text of no words, `repeated` those
+    that stand before already; `words` are the numbers of words at `PERCENTILES`, `over` is the
+    share with more words than the card's length has tokens: at least these will not fit.
+    """
+
+    name: str
+    examples: int
+    content: str
+    empty: int
+    repeated: int
+    words: tuple[int, ...]
+    over: float | None
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What two splits share: whole examples, or single texts of them.
+
+    `what` is `examples`, `texts` (distinct ones, in whatever field), or `questions` and `contexts`;
+    `shown` are the first few.
+    """
+
+    first: str
+    second: str
+    what: str
+    count: int
+    shown: tuple[Texts, ...]
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """All parts of a task, and what they share."""
+
+    parts: tuple[PartCheck, ...]
+    leaks: tuple[Leak, ...]
+
+
+def check_examples(examples: Examples) -> DataCheck:
+    """Measure every split, and compare each two of them."""
+    task = examples.task
+    texts = {split: example_texts(task, part) for split, part in examples.parts.items()}
+    parts = []
+    for split, part in examples.parts.items():
+        length = task.max_length
+        if isinstance(part, Collection):
+            assert isinstance(task, Retrieval)
+            length = task.document_length(split)
+            asked = _measure(split, describe(task, part), texts[split], task.query_max_length)
+            documents = _documents(task, split, part)
+            parts += [asked, _measure(f"{split}: documents", "", documents, length)]
+            continue
+        parts.append(_measure(split, describe(task, part), texts[split], length))
+    leaks = [
+        leak
+        for first, second in combinations(texts, 2)
+        for leak in _leaks(_groups(task), first, texts[first], second, texts[second])
+    ]
+    return DataCheck(tuple(parts), tuple(leaks))
+
+
+def text_fields(task: Task) -> tuple[str, ...]:
+    """Name what the texts of an example are."""
+    match task:
+        case SequenceClassification() | SequenceRegression():
+            return columns_of(task.text)
+        case TokenClassification():
+            return ("words",)
+        case QuestionAnswering():
+            return ("question", "context")
+        case Retrieval():
+            return ("query",)
+
+
+def _groups(task: Task) -> dict[str, tuple[int, ...]]:
+    """Say which fields of an example are compared by themselves, and under what name."""
+    if isinstance(task, QuestionAnswering):
+        return {"questions": (0,), "contexts": (1,)}
+    fields = text_fields(task)
+    return {"texts": tuple(range(len(fields)))} if len(fields) > 1 else {}
+
+
+def example_texts(task: Task, part: pd.DataFrame | Collection) -> list[Texts]:
+    """Give the texts of each example (of each query, for retrieval), white space made even."""
+    if isinstance(part, Collection):
+        return [(_even(text),) for text in part.queries["text"]]
+    if isinstance(task, TokenClassification):
+        return [(" ".join(words),) for words in part["words"]]
+    columns = [[_even(text) for text in part[name]] for name in text_fields(task)]
+    return list(zip(*columns, strict=True))
+
+
+def describe(task: Task, part: pd.DataFrame | Collection) -> str:
+    """Say in a line which labels, tags, answers or judgements a split has."""
+    if isinstance(part, Collection):
+        return f"{len(part.qrels):,} judgements, {_counts(part.qrels['relevance'], 'grade ')}"
+    match task:
+        case SequenceClassification():
+            counts = part["label"].value_counts()
+            return ", ".join(f"{name} {counts.get(i, 0):,}" for i, name in enumerate(task.labels))
+        case SequenceRegression():
+            values = part["label"]
+            return f"{values.min():g} to {values.max():g}, mean {values.mean():.3g}"
+        case TokenClassification():
+            tags = part["tags"].explode().dropna()
+            counts = tags[tags.str.startswith("B-")].str.slice(2).value_counts()
+            return ", ".join(f"{name} {counts.get(name, 0):,}" for name in task.labels)
+        case QuestionAnswering():
+            golds = part["answers"].map(len)
+            answered, silent = int((golds > 0).sum()), int((golds == 0).sum())
+            return f"{answered:,} with an answer ({int(golds.sum()):,} golds), {silent:,} without"
+        case Retrieval():
+            raise AssertionError("a retrieval task has collections")
+
+
+def percentiles(lengths: NDArray[np.int64]) -> tuple[int, ...]:
+    """Give the lengths at `PERCENTILES`: each is the length of some example."""
+    return tuple(int(value) for value in np.percentile(lengths, PERCENTILES, method="higher"))
+
+
+def _documents(task: Retrieval, split: str, part: Collection) -> list[Texts]:
+    """Give the rendered documents; one without title and text stays empty, template or not."""
+    rendered = render_template(task.document_template(split), part.corpus)
+    blank = (part.corpus["title"] + part.corpus["text"]).eq("")
+    return [
+        ("" if no_text else _even(text),) for text, no_text in zip(rendered, blank, strict=True)
+    ]
+
+
+def _measure(name: str, content: str, texts: Sequence[Texts], length: int | None) -> PartCheck:
+    words = [[len(text.split()) for text in example] for example in texts]
+    totals = np.array([sum(counts) for counts in words], dtype=np.int64)
+    full = [example for example in texts if any(example)]
+    return PartCheck(
+        name=name,
+        examples=len(texts),
+        content=content,
+        empty=sum(1 for counts in words if 0 in counts),
+        repeated=len(full) - len(set(full)),
+        words=percentiles(totals),
+        over=None if length is None else float((totals > length).mean()),
+    )
+
+
+def _leaks(
+    groups: dict[str, tuple[int, ...]],
+    first: str,
+    first_texts: Sequence[Texts],
+    second: str,
+    second_texts: Sequence[Texts],
+) -> list[Leak]:
+    known = set(first_texts)
+    shared = [example for example in second_texts if example in known and any(example)]
+    found = [Leak(first, second, "examples", len(shared), _first_few(shared))]
+    for name, places in groups.items():
+        known_texts = {example[place] for example in first_texts for place in places}
+        texts = {example[place]: None for example in second_texts for place in places}
+        both = [(text,) for text in texts if text and text in known_texts]
+        found.append(Leak(first, second, name, len(both), _first_few(both)))
+    return [leak for leak in found if leak.count]
+
+
+def _first_few(texts: Iterable[Texts]) -> tuple[Texts, ...]:
+    return tuple(list(dict.fromkeys(texts))[:SHOWN])
+
+
+def _even(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _counts(values: pd.Series, prefix: str) -> str:
+    counts = values.value_counts().sort_index()
+    return ", ".join(f"{prefix}{value}: {count:,}" for value, count in counts.items())
