@@ -89,7 +89,10 @@ def _store(entry: Path, encoded: Encoded) -> None:
 def _write(folder: Path, encoded: Encoded) -> None:
     arrays = _to_arrays(encoded)
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        with (folder / f"{name}.npy").open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())  # a rename may reach the disk before what it names
     shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     meta = json.dumps({"arrays": shapes, "counts": encoded.counts})
     (folder / "meta.json").write_text(meta, encoding="utf-8")

@@ -37,18 +37,21 @@ def class_indices(rows: Rows, column: str, labels: Sequence[str]) -> NDArray[np.
         raise DataError(_bad_label(rows.place(row), column, texts[row], labels)) from None
 
 
+_NAMELESS = {*map(str, range(1000)), "false", "true"}
+
+
 def _declared_classes(
     declared: Sequence[str], labels: Sequence[str], origin: str
 ) -> dict[str, int]:
     """Map the numbers of a source's declared classes to the card's by name.
 
-    Where no name is the same, they are taken in order. Raises DataError where only some are, or
-    where their number differs.
+    Names that are numbers or truths say nothing, so that such classes are taken in order. Raises
+    DataError where the card lacks a name: an order that is guessed turns labels round.
     """
     index = {label: number for number, label in enumerate(labels)}
     if set(declared) <= index.keys():
         return {str(number): index[name] for number, name in enumerate(declared)}
-    if len(declared) == len(labels) and not set(declared) & index.keys():
+    if len(declared) == len(labels) and {name.lower() for name in declared} <= _NAMELESS:
         return {str(number): number for number in range(len(labels))}
     raise DataError(
         f"{origin}: it declares the classes {', '.join(declared)}, the task card "

@@ -41,8 +41,16 @@ def test_declared_classes_in_another_order_are_mapped_by_name() -> None:
     assert class_indices(rows([0, 1, 2], declared), "label", labels).tolist() == [2, 0, 1]
 
 
-def test_declared_classes_of_other_names_are_mapped_in_order() -> None:
-    assert class_indices(rows([1, 0], ("0", "1")), "label", ["no", "yes"]).tolist() == [1, 0]
+@pytest.mark.parametrize("declared", [("0", "1"), ("False", "True")])
+def test_declared_classes_whose_names_say_nothing_are_mapped_in_order(
+    declared: tuple[str, str],
+) -> None:
+    assert class_indices(rows([1, 0], declared), "label", ["no", "yes"]).tolist() == [1, 0]
+
+
+def test_declared_classes_of_other_names_are_refused_since_an_order_would_be_a_guess() -> None:
+    with pytest.raises(DataError, match="declares the classes pos, neg"):
+        class_indices(rows([1, 0], ("pos", "neg")), "label", ["negative", "positive"])
 
 
 def test_declared_classes_of_which_only_some_are_known_are_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def read_text(path: Path) -> str:
             content = gzip.decompress(content)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check --data-root and the task card") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: can't be read: {error}") from error
     try:
         text = content.decode("utf-8-sig")

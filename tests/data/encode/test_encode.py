@@ -85,3 +85,22 @@ def test_splits_with_one_corpus_share_its_documents(
     assert both.documents.targets == {}
     expected = wordpiece("The Normans gave their name")["input_ids"]
     assert both.documents.token_ids[2:].tolist() == expected
+
+
+def test_the_windows_of_a_card_are_part_of_the_entry(
+    tmp_path: Path, wordpiece: PreTrainedTokenizerFast
+) -> None:
+    words = pd.DataFrame({"id": ["0"], "words": [["bears"] * 20], "tags": [["O"] * 20]})
+    context = "The Normans were the people who gave their name to Normandy."
+    answers = [[{"text": "Normans", "start": 4}]]
+    questions = pd.DataFrame(
+        {"id": ["0"], "question": ["Who?"], "context": [context], "answers": answers}
+    )
+    for overlap in (0, 2):
+        task = make_task("token_classification", overlap=overlap)
+        encode(task, examples_of(task, words), "test", wordpiece, 12, tmp_path)
+    assert len(entries(tmp_path)) == 2
+    for stride in (1, 2):
+        task = make_task("question_answering", stride=stride)
+        encode(task, examples_of(task, questions), "test", wordpiece, 16, tmp_path)
+    assert len(entries(tmp_path)) == 4

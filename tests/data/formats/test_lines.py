@@ -44,3 +44,11 @@ def test_a_bad_json_line_is_named(tmp_path: Path) -> None:
         read_json_lines(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match=r"b\.jsonl:2: not a JSON object"):
         read_json_lines(tmp_path / "b.jsonl")
+
+
+def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "queries.tsv.gz"
+    whole = gzip.compress(b"1\tdo goldfish grow\n" * 50)
+    path.write_bytes(whole[:15] + bytes([whole[15] ^ 0xFF]) + whole[16:])
+    with pytest.raises(DataError, match=r"queries\.tsv\.gz: can't be read"):
+        read_lines(path)
