@@ -63,9 +63,10 @@ def aggregate_bounds(
 ) -> Bounds:
     """Give an aggregate of scores (K, T) with its interval over other seeds, the tasks as given."""
     scores = checked(scores_KT, 2)
+    n_seeds, n_tasks = scores.shape
     value = float(aggregate(scores))
     drawn_B = aggregate(resample_seeds(scores, generator, replicates=replicates))
-    widened = value + widening(*scores.shape, confidence) * (drawn_B - value)
+    widened = value + widening(n_seeds, n_tasks, confidence) * (drawn_B - value)
     return percentile_bounds(value, widened, confidence)
 
 
@@ -87,11 +88,12 @@ def profile_bounds(
 ) -> tuple[Floats, Floats, Floats]:
     """Give the profile and its pointwise band: profile, low and high, each (H,), within 0 and 1."""
     scores = checked(scores_KT, 2)
+    n_seeds, n_tasks = scores.shape
     profile_H = performance_profile(scores, thresholds_H)
     drawn_BH = performance_profile(
         resample_seeds(scores, generator, replicates=replicates), thresholds_H
     )
-    widened = profile_H + widening(*scores.shape, confidence) * (drawn_BH - profile_H)
+    widened = profile_H + widening(n_seeds, n_tasks, confidence) * (drawn_BH - profile_H)
     low, high = np.quantile(widened, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     return profile_H, np.clip(low, 0, 1), np.clip(high, 0, 1)
 

@@ -111,9 +111,10 @@ def multi_bootstrap(runs: Resampled, generator: np.random.Generator) -> Floats:
     too little with few seeds; `over_seeds_and_examples` is the interval to print. ValueError for
     one seed.
     """
-    weights_KB = draw_seed_weights(*runs.replicates_RB.shape, generator)
-    replicates: Floats = (runs.replicates_RB * weights_KB).sum(axis=0)
-    return replicates
+    n_seeds, replicates = runs.replicates_RB.shape
+    weights_KB = draw_seed_weights(n_seeds, replicates, generator)
+    means_B: Floats = (runs.replicates_RB * weights_KB).sum(axis=0)
+    return means_B
 
 
 def percentile_bounds(value: float, replicates_B: ArrayLike, confidence: float = 0.95) -> Bounds:

@@ -26,9 +26,9 @@ def compare_runs(a: Resampled, b: Resampled, *, pairs_seeds: bool = False) -> Es
     """Give the mean of a's runs minus that of b's, over other seeds and other examples.
 
     Both are rows of one `resample_examples` call: the examples are paired, a draw moves both. Seeds
-    vary on each side apart, or with `pairs_seeds` in pairs (row k of a with row k of b), which helps
-    only where a seed means the same to both sides. Parts as in `over_seeds_and_examples`; two sides'
-    seeds add up as in Welch's t. No interval where a side has one run.
+    vary on each side apart, or with `pairs_seeds` in pairs (row k of a with row k of b), which
+    helps only where a seed means the same to both. Parts as in `over_seeds_and_examples`; the seeds
+    of two sides add up as in Welch's t. No interval where a side has one run.
 
     Raises:
         ValueError: the sides were not drawn together, or can't be paired.

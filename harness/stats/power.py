@@ -7,6 +7,8 @@ components were right.
 
 from __future__ import annotations
 
+import math
+
 from scipy.special import stdtrit
 
 from harness.stats.intervals import Estimate, Part
@@ -55,7 +57,7 @@ def smallest_difference(
         (stdtrit(part.freedom, 1 - alpha / 2) + stdtrit(part.freedom, power)) ** 2 * part.net
         for part in parts
     )
-    return float(sum(squares)) ** 0.5
+    return math.sqrt(sum(float(square) for square in squares))
 
 
 def seeds_needed(

@@ -114,7 +114,8 @@ def _residual(x_RN: Floats) -> float:
     left = x_RN - x_RN.mean(axis=1, keepdims=True)
     left -= left.mean(axis=0)
     n_runs, n_examples = x_RN.shape
-    return float((left**2).sum()) / ((n_runs - 1) * (n_examples - 1))
+    freedom = (n_runs - 1) * (n_examples - 1)
+    return float(np.square(left).sum()) / freedom
 
 
 def _total(values: Sequence[float | None]) -> float | None:
