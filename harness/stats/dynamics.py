@@ -1,7 +1,10 @@
 """Scores over pretraining steps: where two curves cross, and when one reaches a score.
 
-Every step is a checkpoint of its own with seeds of its own, so seeds are drawn anew at each step,
-with the small-sample factor of `multi_bootstrap`. Curves are straight between steps.
+Every step is a checkpoint of its own with seeds of its own, so seeds are drawn anew at each step.
+Curves are straight between steps. Crossings of resampled curves are a poor guide to where curves
+cross: each noisy curve reaches a score before the quiet one does. So the bootstrap gives a band
+around the gap, as wide as Student says for so many seeds, and the bounds are the steps at which the
+band leaves 0: before the one it is surely below, after the other surely above.
 """
 
 from __future__ import annotations
@@ -12,15 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.stats.aggregates import checked
-from harness.stats.bootstrap import draw_seed_weights, percentile_bounds
+from harness.stats.bootstrap import draw_seed_weights
 from harness.stats.intervals import student_over_normal
 
 Floats = NDArray[np.float64]
 
+_POINTS = 50
+"""Points between two steps at which the band is looked at."""
+
 
 @dataclass(frozen=True)
 class Crossing:
-    """A step between bounds, and the share of replicates in which it lies among the steps given.
+    """A step between bounds, and the share of resampled curves with such a step.
 
     `step` is None where the curves do not cross. `low` None: perhaps before the first step; `high`
     None: perhaps after the last.
@@ -43,23 +49,25 @@ def crossing(
 ) -> Crossing:
     """Find the last step at which the mean curves cross: from there one stays ahead.
 
-    `a_SK` and `b_SK` have shape (steps, seeds), not necessarily as many seeds; `steps_S` rises. A
-    replicate in which the leader of the end leads all the way crossed before the first step; one in
-    which the other leads at the end has not crossed by the last.
+    `a_SK` and `b_SK` have shape (steps, seeds), not necessarily as many seeds; `steps_S` rises. It
+    is asked of the curve that leads at the last step. `low` is the last step at which it is surely
+    behind, `high` the last at which it is not surely ahead.
     """
     steps, a, b = _checked_steps(steps_S), checked(a_SK, 2), checked(b_SK, 2)
     if not steps.size == len(a) == len(b):
         raise ValueError(f"{steps.size} steps for curves of {len(a)} and {len(b)}")
-    gap = a.mean(axis=1) - b.mean(axis=1)
-    leads = 1.0 if gap[-1] >= 0 else -1.0
-    drawn_BS = _draw_curves(a, generator, replicates, confidence) - _draw_curves(
-        b, generator, replicates, confidence
+    gap_S = a.mean(axis=1) - b.mean(axis=1)
+    leads = 1.0 if gap_S[-1] >= 0 else -1.0
+    errors_BS = _draw_errors(a, generator, replicates) - _draw_errors(b, generator, replicates)
+    wide = student_over_normal(a.shape[1] + b.shape[1] - 2, confidence)
+    # From the end backwards, the last crossing is the first fall below 0: a rise of minus the gap.
+    backwards = _first_rise(
+        -steps[::-1], -leads * gap_S[::-1], errors_BS[:, ::-1], wide, confidence
     )
-    return _summarise(
-        _last_rise(steps, leads * gap[None])[0],
-        _last_rise(steps, leads * drawn_BS),
-        confidence,
+    step, low, high = (
+        None if at is None else -at for at in (backwards.step, backwards.high, backwards.low)
     )
+    return Crossing(step, low, high, backwards.share)
 
 
 def steps_to_reach(
@@ -73,63 +81,65 @@ def steps_to_reach(
 ) -> Crossing:
     """Find the first step at which the mean curve, from scores (steps, seeds), reaches a score.
 
-    A curve that starts at the target or above reached it before the first step.
+    `low` is the first step at which it may have, `high` the first at which it surely has. A curve
+    that starts at the target or above reached it before the first step: no step is known.
     """
     steps, scores = _checked_steps(steps_S), checked(scores_SK, 2)
     if steps.size != len(scores):
         raise ValueError(f"{steps.size} steps for a curve of {len(scores)}")
-    drawn_BS = _draw_curves(scores, generator, replicates, confidence)
-    return _summarise(
-        _first_rise(steps, scores.mean(axis=1)[None] - target)[0],
-        _first_rise(steps, drawn_BS - target),
-        confidence,
+    errors_BS = _draw_errors(scores, generator, replicates)
+    wide = student_over_normal(scores.shape[1] - 1, confidence)
+    return _first_rise(steps, scores.mean(axis=1) - target, errors_BS, wide, confidence)
+
+
+def _draw_errors(scores_SK: Floats, generator: np.random.Generator, replicates: int) -> Floats:
+    """Draw by how much mean curves of other seeds lie off, shape (B, S)."""
+    left_SK = scores_SK - scores_SK.mean(axis=1, keepdims=True)
+    n_seeds = scores_SK.shape[1]
+    drawn = [row @ draw_seed_weights(n_seeds, replicates, generator) for row in left_SK]
+    return np.stack(drawn, axis=1)
+
+
+def _first_rise(
+    steps_S: Floats, gap_S: Floats, errors_BS: Floats, wide: float, confidence: float
+) -> Crossing:
+    """Find where a gap first turns from negative, with the bounds of its band."""
+    drawn_BS = gap_S + errors_BS
+    share = float(((drawn_BS[:, 0] < 0) & (drawn_BS >= 0).any(axis=1)).mean())
+    places = np.linspace(0, steps_S.size - 1, (steps_S.size - 1) * _POINTS + 1)
+    left = np.minimum(places.astype(np.intp), steps_S.size - 2)
+    right_weight = places - left
+    fine_BG = errors_BS[:, left] * (1 - right_weight) + errors_BS[:, left + 1] * right_weight
+    steps_G, gap_G = (_between(row_S, left, right_weight) for row_S in (steps_S, gap_S))
+    reach_G = wide * np.quantile(np.abs(fine_BG), confidence, axis=0)
+    return Crossing(
+        _first_at_zero(steps_S, gap_S),
+        _first_where(steps_G, gap_G + reach_G >= 0, open_at=0),
+        _first_where(steps_G, gap_G - reach_G >= 0, open_at=None),
+        share,
     )
 
 
-def _draw_curves(
-    scores_SK: Floats, generator: np.random.Generator, replicates: int, confidence: float
-) -> Floats:
-    """Draw mean curves, shape (B, S), as far from the curve as Student says for so many seeds."""
-    n_steps, n_seeds = scores_SK.shape
-    means_S = scores_SK.mean(axis=1)
-    drawn = [row @ draw_seed_weights(n_seeds, replicates, generator) for row in scores_SK]
-    wide = student_over_normal(n_steps * (n_seeds - 1), confidence)
-    return np.asarray(means_S + wide * (np.stack(drawn, axis=1) - means_S))
+def _between(row_S: Floats, left: NDArray[np.intp], right_weight: Floats) -> Floats:
+    return row_S[left] * (1 - right_weight) + row_S[left + 1] * right_weight
 
 
-def _last_rise(steps_S: Floats, gaps_BS: Floats) -> Floats:
-    """Give where each row turns positive for good; -inf: was so all along, inf: is not at the end.
-
-    A gap of exactly 0 counts as positive, so touching is not crossing.
-    """
-    behind = gaps_BS < 0
-    last = behind.shape[1] - 1 - np.argmax(behind[:, ::-1], axis=1)
-    found = _interpolate(steps_S, gaps_BS, np.minimum(last, behind.shape[1] - 2))
-    found = np.where(behind.any(axis=1), found, -np.inf)
-    return np.where(behind[:, -1], np.inf, found)
+def _first_where(steps_G: Floats, holds_G: NDArray[np.bool_], open_at: int | None) -> float | None:
+    """Give the first step at which a claim holds; None where it never does, or at `open_at`."""
+    first = int(np.argmax(holds_G))
+    if not holds_G.any() or first == open_at:
+        return None
+    return float(steps_G[first])
 
 
-def _first_rise(steps_S: Floats, gaps_BS: Floats) -> Floats:
-    """Give where each row first turns from negative; -inf: starts so, inf: never."""
-    ahead = gaps_BS >= 0
-    first = np.argmax(ahead, axis=1)
-    found = _interpolate(steps_S, gaps_BS, np.maximum(first - 1, 0))
-    found = np.where(ahead[:, 0], -np.inf, found)
-    return np.where(ahead.any(axis=1), found, np.inf)
-
-
-def _interpolate(steps_S: Floats, gaps_BS: Floats, left_B: NDArray[np.intp]) -> Floats:
-    """Give where the line from point `left` to the next meets 0."""
-    rows = np.arange(len(gaps_BS))
-    before, after = gaps_BS[rows, left_B], gaps_BS[rows, left_B + 1]
-    rise = np.where(after == before, 1.0, after - before)
-    return np.asarray(steps_S[left_B] - before / rise * (steps_S[left_B + 1] - steps_S[left_B]))
-
-
-def _summarise(found: float, drawn_B: Floats, confidence: float) -> Crossing:
-    bounds = percentile_bounds(found, drawn_B, confidence)
-    step = float(found) if np.isfinite(found) else None
-    return Crossing(step, bounds.low, bounds.high, float(np.isfinite(drawn_B).mean()))
+def _first_at_zero(steps_S: Floats, gap_S: Floats) -> float | None:
+    """Give where the gap first turns from negative; None where it starts so or never does."""
+    first = int(np.argmax(gap_S >= 0))
+    if first == 0:
+        return None
+    before, after = gap_S[first - 1], gap_S[first]
+    part = before / (before - after)
+    return float(steps_S[first - 1] + part * (steps_S[first] - steps_S[first - 1]))
 
 
 def _checked_steps(steps_S: ArrayLike) -> Floats:

@@ -115,7 +115,7 @@ def _residual(x_RN: Floats) -> float:
     left -= left.mean(axis=0)
     n_runs, n_examples = x_RN.shape
     freedom = (n_runs - 1) * (n_examples - 1)
-    return float(np.square(left).sum()) / freedom
+    return float(np.square(left).sum() / freedom)
 
 
 def _total(values: Sequence[float | None]) -> float | None:
