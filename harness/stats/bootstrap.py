@@ -20,7 +20,7 @@ Statistic = Callable[[Floats], Floats]
 """From weighted sums of counts, shape (..., M), to scores, shape (...)."""
 
 _CHUNK_BYTES = 64 * 2**20
-"""Room for the weights of a chunk of replicates, and again for the sums that they give."""
+"""Room for the draws of a chunk of replicates, and again for the sums that they give."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,20 @@ def resample_examples(
     if not np.isfinite(given).all():
         raise ValueError("examples without a finite value; leave such runs out")
     n_runs, n_examples = given.shape[:2]
-    scores, columns = (
-        _centred_means(given) if statistic is None else _summed_counts(given, statistic)
-    )
     replicates_RB = np.empty((n_runs, replicates), dtype=np.float32)
-    for start, stop in _chunks(replicates, n_examples, columns.shape[0]):
-        weights_NB = _draw_weights(n_examples, stop - start, generator)
-        sums = columns @ weights_NB
-        if statistic is None:
-            replicates_RB[:, start:stop] = scores[:, None] + sums / n_examples
-        else:
-            by_count = sums.reshape(n_runs, -1, stop - start).swapaxes(1, 2)
-            replicates_RB[:, start:stop] = statistic(by_count.astype(np.float64))
+    scores, rows = _centred_means(given) if statistic is None else _summed_counts(given, statistic)
+    # The draws depend on the generator and the number of examples alone, not on the runs beside.
+    for drawn in _chunks(replicates, n_examples):
+        weights_NB = _draw_weights(n_examples, drawn.stop - drawn.start, generator)
+        for block in _chunks(
+            n_runs, weights_NB.shape[1] * (1 if statistic is None else given.shape[2])
+        ):
+            sums = (rows[..., block, :] @ weights_NB).astype(np.float64)
+            replicates_RB[block, drawn] = (
+                scores[block, None] + sums / n_examples
+                if statistic is None
+                else statistic(np.moveaxis(sums, 0, -1))
+            )
     return Resampled(scores, replicates_RB, n_examples, object())
 
 
@@ -198,17 +200,15 @@ def _centred_means(values_RN: NDArray[np.generic]) -> tuple[Floats, NDArray[np.f
 def _summed_counts(
     counts_RNM: NDArray[np.generic], statistic: Statistic
 ) -> tuple[Floats, NDArray[np.float32]]:
-    """Give the scores, and the counts as rows (R x M, N)."""
-    n_runs, n_examples, n_counts = counts_RNM.shape
+    """Give the scores, and the counts with their kinds first, (M, R, N)."""
     scores = statistic(counts_RNM.sum(axis=1, dtype=np.float64))
-    rows = np.ascontiguousarray(counts_RNM.transpose(0, 2, 1), dtype=np.float32)
-    return scores, rows.reshape(n_runs * n_counts, n_examples)
+    return scores, np.ascontiguousarray(np.moveaxis(counts_RNM, -1, 0), dtype=np.float32)
 
 
-def _chunks(replicates: int, n_examples: int, n_rows: int) -> list[tuple[int, int]]:
-    # 8 bytes for each drawn index and for each sum that a statistic sees.
-    size = max(1, min(_CHUNK_BYTES // (8 * n_examples), _CHUNK_BYTES // (8 * n_rows)))
-    return [(start, min(start + size, replicates)) for start in range(0, replicates, size)]
+def _chunks(total: int, width: int) -> list[slice]:
+    """Cut a range so that a chunk of rows, `width` doubles each, fits the room for one."""
+    size = max(1, _CHUNK_BYTES // (8 * width))
+    return [slice(start, min(start + size, total)) for start in range(0, total, size)]
 
 
 def _draw_weights(
