@@ -102,30 +102,26 @@ def draw(cells: pd.DataFrame, path: Path) -> None:
     long = cells.melt(["answers", "variance", "K", "N"], list(names), "interval", "coverage")
     long["interval"] = long["interval"].map(names)
     long["where"] = long["K"].astype(str) + " seeds, " + long["N"].astype(str) + " examples"
-    order = list(long["where"].unique())
-    axis = alt.Axis(labelAngle=0, labelLimit=200)
+    rows = sorted(long["where"].unique(), key=lambda where: [int(w) for w in where.split()[::2]])
+    shown = alt.Scale(domain=[45, 100])
     dots = (
-        alt.Chart(long)
-        .mark_circle(size=28, opacity=0.7)
+        alt.Chart()
+        .mark_circle(size=30, opacity=0.6)
         .encode(
-            x=alt.X("coverage:Q", title="coverage, %", scale=alt.Scale(domain=[40, 100])),
-            y=alt.Y("where:N", title=None, sort=sorted(order, key=_numbers), axis=axis),
+            x=alt.X("coverage:Q", title="coverage, %", scale=shown),
+            y=alt.Y("where:N", title=None, sort=rows),
             color=alt.Color("answers:N", title="answers"),
         )
     )
-    band = alt.Chart(pd.DataFrame({"low": [93], "high": [97]})).mark_rect(
-        opacity=0.2, color="green"
+    # Data of its own, so that the band is drawn once a panel and not once a dot.
+    band = alt.Chart(pd.DataFrame({"low": [93], "high": [97]}))
+    band = band.mark_rect(opacity=0.25, color="green").encode(
+        x=alt.X("low:Q", scale=shown), x2="high:Q"
     )
-    layered = alt.layer(band.encode(x="low:Q", x2="high:Q"), dots, data=long)
-    chart = layered.properties(width=300, height=150).facet(
-        alt.Facet("interval:N", title=None, sort=list(names.values())), columns=2
-    )
+    panel = alt.layer(band, dots, data=long).properties(width=300, height=150)
+    chart = panel.facet(alt.Facet("interval:N", title=None, sort=list(names.values())), columns=2)
     path.parent.mkdir(parents=True, exist_ok=True)
     chart.save(path)
-
-
-def _numbers(where: str) -> list[int]:
-    return [int(word) for word in where.split() if word.isdigit()]
 
 
 if __name__ == "__main__":
