@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.stats.bootstrap import Resampled, draw_seed_weights, over_seeds_and_examples
 from harness.stats.intervals import Interval, student_t
 
 TIE = 1e-12
@@ -92,6 +93,82 @@ def choose_and_report(
     if not scores.size or (scores.size < n_planned and not allow_incomplete):
         return Cell(named, None, scores.size, n_planned)
     return Cell(named, student_t(scores, confidence), scores.size, n_planned)
+
+
+def choose_per_seed(validation_PK: ArrayLike, rates_P: ArrayLike) -> NDArray[np.intp]:
+    """Choose a point for every seed apart, shape (seeds,); -1 where a seed has no score at all."""
+    scores, rates = _checked(validation_PK, rates_P)
+    chosen = [choose(column[:, None], rates) for column in scores.T]
+    return np.array([-1 if choice is None else choice.point for choice in chosen], dtype=np.intp)
+
+
+def report_per_seed(
+    validation_PK: ArrayLike,
+    reported_PK: ArrayLike,
+    rates_P: ArrayLike,
+    *,
+    allow_incomplete: bool = False,
+    confidence: float = 0.95,
+) -> Cell:
+    """Choose a point for every seed on its validation score and report these runs' other scores.
+
+    Shapes as in `choose_and_report`. There is no one choice, so the cell has none. The mean is that
+    of somebody who tunes with a single seed; it is absent where a seed lacks a chosen or a reported
+    score, unless `allow_incomplete`.
+    """
+    reported, _ = _checked(reported_PK, rates_P)
+    chosen = choose_per_seed(validation_PK, rates_P)
+    seeds = np.flatnonzero(chosen >= 0)
+    scores = reported[chosen[seeds], seeds]
+    scores = scores[np.isfinite(scores)]
+    n_planned = chosen.size
+    if not scores.size or (scores.size < n_planned and not allow_incomplete):
+        return Cell(None, None, scores.size, n_planned)
+    return Cell(None, student_t(scores, confidence), scores.size, n_planned)
+
+
+def nested(
+    validation: Resampled,
+    reported: Resampled,
+    rates_P: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    confidence: float = 0.95,
+) -> Interval:
+    """Give the interval of the chosen point's mean, with the price of choosing in it.
+
+    Rows of both are runs in the order of points, then seeds (row p * K + k), all of them with a
+    score. In every replicate the validation examples, the test examples and the seeds (the same for
+    all points) are drawn anew, the point is chosen again on validation and its test score is taken.
+    The half width is that over seeds and examples of the chosen point, times how much wider the
+    replicates spread than without choosing again, at least 1.
+
+    Raises:
+        ValueError: the rows do not fit the rates, or there is one seed.
+    """
+    rates = np.asarray(rates_P, dtype=np.float64)
+    n_runs, replicates = reported.replicates_RB.shape
+    if validation.replicates_RB.shape != reported.replicates_RB.shape or n_runs % rates.size:
+        raise ValueError(f"{n_runs} runs do not fit {rates.size} points, or validation differs")
+    n_seeds = n_runs // rates.size
+    chosen = choose(validation.scores_R.reshape(rates.size, n_seeds), rates)
+    assert chosen is not None, "all scores are finite"
+    weights_KB = draw_seed_weights(n_seeds, replicates, generator)
+
+    def means_PB(runs: Resampled) -> NDArray[np.float64]:
+        by_point = runs.replicates_RB.reshape(rates.size, n_seeds, replicates)
+        return np.asarray((by_point * weights_KB).sum(axis=1))
+
+    # Smaller rates first, since the first of equal ones is taken.
+    order = np.argsort(rates, kind="stable")
+    again_B = order[np.argmax(means_PB(validation)[order].round(12), axis=0)]
+    on_test_PB = means_PB(reported)
+    rechosen_B = on_test_PB[again_B, np.arange(replicates)]
+    kept = on_test_PB[chosen.point].std()
+    wider = max(1.0, float(rechosen_B.std() / kept)) if kept else 1.0
+    cell = reported.rows(range(chosen.point * n_seeds, (chosen.point + 1) * n_seeds))
+    plain = over_seeds_and_examples(cell).interval(confidence)
+    return Interval(plain.mean, None if plain.half_width is None else wider * plain.half_width)
 
 
 def is_at_edge(rate: float, rates: NDArray[np.float64]) -> bool:

@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.stats import Choice, choose, choose_and_report
+from harness.stats import (
+    Choice,
+    choose,
+    choose_and_report,
+    choose_per_seed,
+    nested,
+    over_seeds_and_examples,
+    report_per_seed,
+    resample_examples,
+)
 
 NAN = np.nan
 RATES = [1e-5, 1e-4, 1e-3]
@@ -101,3 +110,59 @@ def test_a_fixed_rate_that_was_not_planned_leaves_an_empty_cell():
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="shapes do not fit"):
         choose([[0.1, 0.2]], [1e-5, 1e-4])
+
+
+def test_every_seed_may_choose_its_own_rate():
+    validation = [[0.9, 0.7, NAN], [0.8, 0.8, NAN]]
+    assert choose_per_seed(validation, [1e-5, 1e-4]).tolist() == [0, 1, -1]
+
+
+def test_a_cell_per_seed_reports_what_each_seed_chose():
+    cell = report_per_seed([[0.9, 0.7], [0.8, 0.8]], [[0.5, 0.0], [0.0, 0.7]], [1e-5, 1e-4])
+    assert cell.choice is None
+    assert cell.interval.mean == pytest.approx(0.6)
+    assert (cell.n_ok, cell.n_planned) == (2, 2)
+
+
+def test_a_seed_without_a_score_leaves_the_cell_per_seed_without_a_mean_unless_asked():
+    validation, reported = [[0.9, NAN], [0.8, NAN]], [[0.5, 0.4], [0.6, 0.4]]
+    cell = report_per_seed(validation, reported, [1e-5, 1e-4])
+    assert (cell.interval, cell.n_ok, cell.n_planned) == (None, 1, 2)
+    asked = report_per_seed(validation, reported, [1e-5, 1e-4], allow_incomplete=True)
+    assert asked.interval.mean == 0.5
+
+
+def resampled_points(means, seed, spread=1.0):
+    rng = np.random.default_rng(seed)
+    answers = np.repeat(means, 4)[:, None] + rng.normal(0, spread, (4 * len(means), 100))
+    return resample_examples(answers, rng, replicates=500)
+
+
+def test_a_clear_winner_costs_nothing_to_choose():
+    validation, reported = resampled_points([0, 5, 1], 0), resampled_points([0, 5, 1], 1)
+    interval = nested(validation, reported, RATES, np.random.default_rng(0))
+    assert interval == over_seeds_and_examples(reported.rows([4, 5, 6, 7])).interval()
+
+
+def test_a_close_race_on_validation_between_unequal_scores_widens_the_interval():
+    validation, reported = resampled_points([1, 1, 0], 0), resampled_points([2, 1, 0], 1)
+    interval = nested(validation, reported, RATES, np.random.default_rng(0))
+    point = choose(validation.scores_R.reshape(3, 4), RATES).point
+    plain = over_seeds_and_examples(reported.rows(np.arange(4) + 4 * point)).interval()
+    assert interval.mean == plain.mean
+    assert interval.half_width > 2 * plain.half_width
+
+
+def test_equal_validation_scores_go_to_the_smaller_rate_in_every_replicate():
+    same = resample_examples(np.ones((4, 10)), np.random.default_rng(0), replicates=50)
+    scores = np.repeat([[0.0], [0.1], [0.8], [0.9]], 10, axis=1)
+    reported = resample_examples(scores, np.random.default_rng(1), replicates=50)
+    interval = nested(same, reported, [1e-3, 1e-4], np.random.default_rng(2))
+    assert interval.mean == pytest.approx(0.85)
+    assert interval == over_seeds_and_examples(reported.rows([2, 3])).interval()
+
+
+def test_rows_that_do_not_fit_the_rates_are_refused():
+    runs = resampled_points([0, 1], 0)
+    with pytest.raises(ValueError, match="do not fit 3 points"):
+        nested(runs, runs, RATES, np.random.default_rng(0))

@@ -1,0 +1,198 @@
+"""Scores of many tasks as one number, by the definitions of `rliable`, with bootstrap intervals.
+
+Tasks are fixed, never sampled: seeds are drawn within each task (stratified bootstrap). Source of
+the definitions: Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
+Precipice", NeurIPS 2021.
+
+Few seeds spread too little when drawn from themselves, and a normal tail is too thin for them. So
+every replicate's distance from the value is widened by sqrt(K / (K - 1)) and by the ratio of the
+Student quantile of T (K - 1) degrees of freedom to the normal one; docs/statistics.md has the
+coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.stats.bootstrap import percentile_bounds
+from harness.stats.intervals import Bounds, student_over_normal
+
+Floats = NDArray[np.float64]
+Aggregate = Callable[[Floats], Floats]
+"""From scores (..., K, T) of K seeds on T tasks to numbers (...)."""
+
+
+def mean_over_tasks(scores_KT: Floats) -> Floats:
+    """Give the mean over tasks of the means over seeds, (..., K, T) -> (...)."""
+    return np.asarray(scores_KT.mean(axis=(-2, -1)))
+
+
+def median_over_tasks(scores_KT: Floats) -> Floats:
+    """Give the median over tasks of the means over seeds, (..., K, T) -> (...)."""
+    return np.asarray(np.median(scores_KT.mean(axis=-2), axis=-1))
+
+
+def interquartile_mean(scores_KT: Floats) -> Floats:
+    """Give the mean of all runs without the best and the worst quarter, (..., K, T) -> (...)."""
+    runs = scores_KT.reshape(*scores_KT.shape[:-2], -1)
+    cut = runs.shape[-1] // 4
+    return np.asarray(np.sort(runs, axis=-1)[..., cut : runs.shape[-1] - cut].mean(axis=-1))
+
+
+def resample_seeds(
+    scores_KT: ArrayLike, generator: np.random.Generator, *, replicates: int = 10_000
+) -> Floats:
+    """Draw K seeds with replacement within each task, shape (B, K, T)."""
+    scores = checked(scores_KT, 2)
+    n_seeds, n_tasks = scores.shape
+    drawn = generator.integers(n_seeds, size=(replicates, n_seeds, n_tasks))
+    return scores[drawn, np.arange(n_tasks)]
+
+
+def aggregate_bounds(
+    scores_KT: ArrayLike,
+    aggregate: Aggregate,
+    generator: np.random.Generator,
+    *,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+) -> Bounds:
+    """Give an aggregate of scores (K, T) with its interval over other seeds, the tasks as given."""
+    scores = checked(scores_KT, 2)
+    n_seeds, n_tasks = scores.shape
+    value = float(aggregate(scores))
+    drawn_B = aggregate(resample_seeds(scores, generator, replicates=replicates))
+    widened = value + widening(n_seeds, n_tasks, confidence) * (drawn_B - value)
+    return percentile_bounds(value, widened, confidence)
+
+
+def performance_profile(scores_KT: ArrayLike, thresholds_H: ArrayLike) -> Floats:
+    """Give the share of runs (..., K, T) above each threshold (H,), shape (..., H)."""
+    scores, thresholds = np.asarray(scores_KT), np.asarray(thresholds_H, dtype=np.float64)
+    runs = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
+    above = [(runs > threshold).mean(axis=-1) for threshold in thresholds]
+    return np.stack(above, axis=-1)
+
+
+def profile_bounds(
+    scores_KT: ArrayLike,
+    thresholds_H: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    replicates: int = 2_000,
+    confidence: float = 0.95,
+) -> tuple[Floats, Floats, Floats]:
+    """Give the profile and its pointwise band: profile, low and high, each (H,), within 0 and 1."""
+    scores = checked(scores_KT, 2)
+    n_seeds, n_tasks = scores.shape
+    profile_H = performance_profile(scores, thresholds_H)
+    drawn_BH = performance_profile(
+        resample_seeds(scores, generator, replicates=replicates), thresholds_H
+    )
+    widened = profile_H + widening(n_seeds, n_tasks, confidence) * (drawn_BH - profile_H)
+    low, high = np.quantile(widened, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return profile_H, np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def probability_of_improvement(a_KT: ArrayLike, b_KT: ArrayLike) -> float:
+    """Give how often a run of a beats one of b on the same task, mean over tasks; ties are halves.
+
+    Shapes (K_a, T) and (K_b, T): Mann-Whitney's U over the number of pairs.
+    """
+    a, b = checked(a_KT, 2), checked(b_KT, 2)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"{a.shape[1]} tasks against {b.shape[1]}")
+    return float(_improvement(a, b))
+
+
+def improvement_bounds(
+    a_KT: ArrayLike,
+    b_KT: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    replicates: int = 2_000,
+    confidence: float = 0.95,
+) -> Bounds:
+    """Give the probability of improvement with its interval over seeds of both sides."""
+    a, b = checked(a_KT, 2), checked(b_KT, 2)
+    value = probability_of_improvement(a, b)
+    drawn_B = _improvement(
+        resample_seeds(a, generator, replicates=replicates),
+        resample_seeds(b, generator, replicates=replicates),
+    )
+    n_seeds = min(a.shape[0], b.shape[0])
+    widened = value + widening(n_seeds, a.shape[1], confidence) * (drawn_B - value)
+    return percentile_bounds(value, np.clip(widened, 0, 1), confidence)
+
+
+def mean_ranks(scores_CT: ArrayLike) -> Floats:
+    """Give the rank of every checkpoint, mean over tasks, (..., C, T) -> (..., C); 1 is best.
+
+    Equal scores share the mean of their ranks.
+    """
+    scores = np.asarray(scores_CT, dtype=np.float64)
+    mine, other = scores[..., :, None, :], scores[..., None, :, :]
+    better = (other > mine).sum(axis=-2) + 0.5 * (other == mine).sum(axis=-2)
+    # A checkpoint ties with itself: that half and another make the count start at 1.
+    return np.asarray((better + 0.5).mean(axis=-1))
+
+
+def mean_rank_bounds(
+    scores_CKT: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    replicates: int = 2_000,
+    confidence: float = 0.95,
+) -> list[Bounds]:
+    """Give the mean rank of every checkpoint by mean scores over seeds, with its interval.
+
+    `scores_CKT` has shape (checkpoints, seeds, tasks). Not widened as the other intervals are:
+    the means over seeds are, before they are ranked, since a rank can't move in small steps.
+    """
+    scores = checked(scores_CKT, 3)
+    n_checkpoints, n_seeds, n_tasks = scores.shape
+    means_CT = scores.mean(axis=1)
+    wide = widening(n_seeds, n_tasks, confidence)
+    drawn = [
+        means_CT[c]
+        + wide
+        * (resample_seeds(scores[c], generator, replicates=replicates).mean(axis=1) - means_CT[c])
+        for c in range(n_checkpoints)
+    ]
+    ranks_BC = mean_ranks(np.stack(drawn, axis=1))
+    values = mean_ranks(means_CT)
+    return [
+        percentile_bounds(float(values[c]), ranks_BC[:, c], confidence)
+        for c in range(n_checkpoints)
+    ]
+
+
+def widening(n_seeds: int, n_groups: int, confidence: float) -> float:
+    """Give the factor on distances of replicates that draw K seeds in each of several groups.
+
+    ValueError for one seed: there is nothing to draw from.
+    """
+    if n_seeds < 2:
+        raise ValueError("one seed can't be resampled")
+    student = student_over_normal(n_groups * (n_seeds - 1), confidence)
+    return student * math.sqrt(n_seeds / (n_seeds - 1))
+
+
+def checked(scores: ArrayLike, dimensions: int) -> Floats:
+    """Give finite scores of so many dimensions as doubles; ValueError for others."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != dimensions or not values.size or not np.isfinite(values).all():
+        raise ValueError(
+            f"needs finite scores of {dimensions} dimensions; got shape {values.shape}"
+        )
+    return values
+
+
+def _improvement(a_KT: Floats, b_KT: Floats) -> Floats:
+    mine, other = a_KT[..., :, None, :], b_KT[..., None, :, :]
+    wins = (mine > other).mean(axis=(-3, -2)) + 0.5 * (mine == other).mean(axis=(-3, -2))
+    return np.asarray(wins.mean(axis=-1))
