@@ -18,7 +18,6 @@ from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
 from harness.launch.preflight import check_tasks, refuse_changed_data
 from harness.launch.slots import Slots, count_gpus, find_slots
-from harness.launch.soundness import skip_unsound
 from harness.spec import Checkpoint, Task
 
 LOCAL = "local"
@@ -94,6 +93,8 @@ def run(
     Raises:
         InputError: the grid, the data or the study is wrong; nothing has started then.
     """
+    from harness.launch.soundness import skip_unsound  # torch, which a plan does without
+
     place, study, listener = place or Place(), Path(study), listener or Listener()
     _refuse_unwritable(place.cache, "cache folder (HARNESS_CACHE)")
     grid = skip_unsound(grid, place.cache, listener.on_checkpoint)
