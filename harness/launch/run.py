@@ -9,15 +9,16 @@ from typing import Literal
 
 from harness.checkpoints import default_cache
 from harness.errors import InputError
-from harness.execute import MAX_TOKENS, Workplace
+from harness.execute import MAX_TOKENS, Workplace, write_blocked_run
 from harness.grid import FrozenGrid, write_frozen
 from harness.launch.cost import TaskSize, measure_flops_per_second
 from harness.launch.local import run_local
+from harness.launch.order import drop_spare_weights, run_in_order
 from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
 from harness.launch.preflight import check_tasks
 from harness.launch.slots import Slots, find_slots
-from harness.spec import Task
+from harness.spec import Run, Task
 
 LOCAL = "local"
 
@@ -87,8 +88,6 @@ def run(
     write_frozen(study, grid)
     if on_plan is not None:
         on_plan(made, slots)
-    if not made.shards:
-        return Outcome()
     workplace = Workplace(
         study=study.resolve(),
         data_root=place.data_root.resolve() if place.data_root else None,
@@ -97,6 +96,32 @@ def run(
         threads=slots.threads,
         max_tokens=place.max_tokens,
     )
+
+    def execute(some: Plan) -> Outcome:
+        at = replace(workplace, keep=some.sources)
+        return _execute(some, at, place, slots, on_record, on_interrupt)
+
+    def block(run: Run) -> None:
+        record = write_blocked_run(run, workplace)
+        if on_record is not None:
+            on_record(record)
+
+    outcome = run_in_order(made, slots.workers, execute, block)
+    drop_spare_weights(grid, study)
+    return outcome
+
+
+def _execute(
+    made: Plan,
+    workplace: Workplace,
+    place: Place,
+    slots: Slots,
+    on_record: OnRecord | None,
+    on_interrupt: Callable[[], None] | None,
+) -> Outcome:
+    """Execute the shards of a plan in the place that was asked for."""
+    if not made.shards:
+        return Outcome()
     if place.address == LOCAL:
         return run_local(made, workplace, on_record)
     from harness.launch.tune import run_tune
