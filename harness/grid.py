@@ -33,6 +33,8 @@ from harness.spec import (
     Retrieval,
     Run,
     Spec,
+    Start,
+    StartFrom,
     Task,
 )
 from harness.tasks import find_task, load_tasks
@@ -81,10 +83,11 @@ Sweep: Any = create_model("Sweep", __base__=_Points, **_fields)
 
 
 class Override(Spec):
-    """Recipe fields that differ for some tasks."""
+    """What differs for some tasks: recipe fields, or the task that their runs start from."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
-    recipe: PartialRecipe
+    recipe: PartialRecipe = PartialRecipe()
+    start_from: Start | None = None
 
 
 class Select(Spec):
@@ -122,6 +125,11 @@ class Grid(Spec):
             clash = sorted(set(swept) & override.recipe.model_fields_set)
             if clash:
                 raise ValueError(f"overrides.{position}: {clash[0]!r} is swept; it can't be fixed")
+            if override.start_from and override.start_from.task not in self.tasks:
+                raise ValueError(
+                    f"overrides.{position}: start_from: {override.start_from.task!r} is no task of "
+                    "this grid; add it under `tasks`"
+                )
         for name in self.tasks:
             self.recipes(name)
         return self
@@ -151,6 +159,11 @@ class Grid(Spec):
                 raise ValueError(f"recipe of {task}: {message}") from None
         return tuple(made)
 
+    def start_of(self, task: Task) -> StartFrom | None:
+        """Say what the runs of a task start from: what the grid says, else what its card says."""
+        starts = [one.start_from for one in self.overrides if task.name in one.tasks]
+        return next((start for start in reversed(starts) if start), task.start_from)
+
 
 class SkippedCheckpoint(Spec):
     """A folder that was found but can't be used, and why."""
@@ -176,12 +189,37 @@ class FrozenGrid(Spec):
         return list(self._each_run())
 
     def _each_run(self) -> Iterator[Run]:
+        tasks = {task.name: task for task in self.tasks}
         for checkpoint, task, seed in itertools.product(self.checkpoints, self.tasks, self.seeds):
             for recipe in self.recipes[task.name]:
                 # Every part is validated already; validating 18,000 wholes would take seconds.
-                yield Run.model_construct(
-                    task=task, checkpoint=checkpoint, recipe=recipe, seed=seed
-                )
+                fields: dict[str, Any] = {"checkpoint": checkpoint, "seed": seed}
+                if task.start_from is not None:
+                    source = Run.model_construct(
+                        task=tasks[task.start_from.task],
+                        recipe=self.source_recipe(task, recipe),
+                        **fields,
+                    )
+                    fields["source"] = source.run_id
+                yield Run.model_construct(task=task, recipe=recipe, **fields)
+
+    def source_recipe(self, task: Task, recipe: Recipe) -> Recipe:
+        """Find the recipe of the run that a run of a task starts from, at the same swept point.
+
+        Raises:
+            ValueError: the source task has no point with the learning rate that is fixed.
+        """
+        assert task.start_from is not None
+        points = self.recipes[task.start_from.task]
+        # Both tasks sweep the same values in the same order.
+        same = points[self.recipes[task.name].index(recipe)]
+        rate = task.start_from.learning_rate
+        wanted = same if rate is None else same.model_copy(update={"learning_rate": rate})
+        if wanted not in points:
+            raise ValueError(
+                f"start_from: {task.start_from.task} has no run with learning_rate={rate}"
+            )
+        return wanted
 
 
 def find_grid_file(name: str | Path) -> Path:
@@ -264,7 +302,12 @@ def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Pa
             faults.append(f"{file}: tasks.{position}: {error}")
     if faults:
         raise SpecError("\n".join(faults))
-    return FrozenGrid(
+    resolved = [
+        task if start is None else task.model_copy(update={"start_from": start})
+        for task in resolved
+        for start in [grid.start_of(task)]
+    ]
+    frozen = FrozenGrid(
         name=grid.name,
         tasks=tuple(resolved),
         checkpoints=found.checkpoints,
@@ -276,6 +319,30 @@ def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Pa
         ),
         select=grid.select,
     )
+    _check_starts(frozen, file)
+    return frozen
+
+
+def _check_starts(grid: FrozenGrid, file: Path) -> None:
+    tasks = {task.name: task for task in grid.tasks}
+    faults = []
+    for task in grid.tasks:
+        start = task.start_from
+        if start is None:
+            continue
+        where = f"{file}: task {task.name}: start_from"
+        if start.task not in tasks:
+            faults.append(f"{where}: {start.task!r} is no task of this grid; add it under `tasks`")
+        elif tasks[start.task].start_from is not None or start.task == task.name:
+            faults.append(f"{where}: {start.task!r} must start from the checkpoint itself")
+        else:
+            try:
+                for recipe in grid.recipes[task.name]:
+                    grid.source_recipe(task, recipe)
+            except ValueError as error:
+                faults.append(f"{file}: task {task.name}: {error}")
+    if faults:
+        raise SpecError("\n".join(faults))
 
 
 def _fit(recipes: tuple[Recipe, ...], task: Task, file: Path) -> tuple[Recipe, ...]:

@@ -18,11 +18,11 @@ RECORD_KEYS = (
     "run_id", "status", "task", "kind", "checkpoint", "fingerprint", "attention", "pooling",
     "sees_future", "recipe", "seed", "protocol", "scores", "collapsed", "main_metric", "splits",
     "data_source", "counts", "steps", "seconds", "threads", "device", "precision", "versions",
-    "host", "writer", "started", "finished", "error",
+    "host", "writer", "started", "finished", "error", "source",
 )  # fmt: skip
 """All keys that a record may have; what a run does not have (scores, error) is left out."""
 
-STATUSES = ("ok", "diverged", "failed")
+STATUSES = ("ok", "diverged", "failed", "blocked")
 _ALWAYS = ("run_id", "status", "finished")
 _REMEDY = "delete this line, and `harness run` does what it stood for again"
 

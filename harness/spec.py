@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 PROTOCOL = 1
 """Version of what a recipe means. It rises when the same recipe would give other scores."""
@@ -260,6 +260,25 @@ class Splits(Spec):
 # --- tasks --------------------------------------------------------------------------------------
 
 
+class StartFrom(Spec):
+    """The task of a grid whose runs leave the weights that runs of another one start from.
+
+    Checkpoint and seed are the same, and so is the point, unless a rate is fixed.
+    """
+
+    task: Name
+    learning_rate: float | None = Field(
+        None, gt=0, description="of the runs to start from; None: that of the run itself"
+    )
+
+
+Start = Annotated[
+    StartFrom,
+    BeforeValidator(lambda value: {"task": value} if isinstance(value, str) else value),
+]
+"""`start_from: mnli` is short for `start_from: {task: mnli}`."""
+
+
 class TaskCommon(Spec):
     """What every task card has."""
 
@@ -271,6 +290,7 @@ class TaskCommon(Spec):
     max_length: int | None = Field(
         None, gt=0, description="tokens of an input; None: the checkpoint's own limit"
     )
+    start_from: Start | None = None
     licence: str | None = None
     citation: str | None = None
     notes: str | None = None
@@ -279,7 +299,7 @@ class TaskCommon(Spec):
     )
 
     not_identity: ClassVar[frozenset[str]] = frozenset(
-        {"description", "licence", "citation", "notes", "metrics", "home"}
+        {"description", "licence", "citation", "notes", "metrics", "home", "start_from"}
     )
 
     @cached_property
@@ -507,18 +527,24 @@ class Recipe(Spec):
 
 
 class Run(Spec):
-    """One fine-tuning: a task, a checkpoint, a recipe and a seed."""
+    """One fine-tuning: a task, a checkpoint, a recipe and a seed.
+
+    `source` is the run whose final weights this one starts from; None: the checkpoint's own.
+    """
 
     task: Task
     checkpoint: Checkpoint
     recipe: Recipe
     seed: int = Field(ge=0)
+    source: str | None = Field(None, description="run_id")
 
     @cached_property
     def run_id(self) -> str:
         """First 16 hex digits of the SHA-256 of the canonical JSON of the run's identity."""
+        source = "" if self.source is None else f'"source":"{self.source}",'
         text = (
             f'{{"checkpoint":{self.checkpoint.identity},"protocol":{PROTOCOL},'
-            f'"recipe":{self.recipe.identity},"seed":{self.seed},"task":{self.task.identity}}}'
+            f'"recipe":{self.recipe.identity},"seed":{self.seed},{source}'
+            f'"task":{self.task.identity}}}'
         )
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -59,7 +59,7 @@ def test_the_keys_of_a_record_are_pinned() -> None:
         "run_id", "status", "task", "kind", "checkpoint", "fingerprint", "attention", "pooling",
         "sees_future", "recipe", "seed", "protocol", "scores", "collapsed", "main_metric", "splits",
         "data_source", "counts", "steps", "seconds", "threads", "device", "precision", "versions",
-        "host", "writer", "started", "finished", "error",
+        "host", "writer", "started", "finished", "error", "source",
     )  # fmt: skip
 
 

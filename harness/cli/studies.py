@@ -240,7 +240,14 @@ def execute(grid: FrozenGrid, study: Path, place: Place, *, retry_failed: bool =
 
 def show_plan(plan: Plan, slots: Slots, out: Console) -> None:
     """Say in a few lines what is done, what would run, and what it costs."""
-    out.print(f"{plan.done:,} done, {plan.failed:,} failed, {plan.to_run:,} to run")
+    blocked = f", {len(plan.blocked):,} blocked" if plan.blocked else ""
+    out.print(f"{plan.done:,} done, {plan.failed:,} failed{blocked}, {plan.to_run:,} to run")
+    if plan.waiting:
+        size = f"{plan.kept_bytes / 1e9:,.1f} GB" if plan.kept_bytes else "space"
+        out.print(
+            f"{len(plan.waiting):,} of these wait for the runs whose weights they start from, "
+            f"which take up to {size} of disk meanwhile"
+        )
     if plan.cost is None or not plan.to_run:
         return
     place = f"{slots.workers} at a time, {slots.threads} threads each"
@@ -297,7 +304,7 @@ def duration(seconds: float) -> str:
 def _conclude(study: Path, outcome: Outcome) -> None:
     console.print(
         f"{outcome.ok:,} ok, {outcome.diverged:,} diverged, {outcome.failed:,} failed, "
-        f"{outcome.left:,} left"
+        f"{f'{outcome.blocked:,} blocked, ' if outcome.blocked else ''}{outcome.left:,} left"
     )
     if outcome.interrupted:
         console.print("interrupted; the same command runs the rest")

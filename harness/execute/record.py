@@ -37,7 +37,8 @@ class WorkerLostError(RunError):
 class Workplace:
     """Where runs are executed.
 
-    `device` is `cpu` or `cuda`, `threads` are those of one run.
+    `device` is `cpu` or `cuda`, `threads` are those of one run. `keep` are ids of runs whose
+    weights other runs will start from.
     """
 
     study: Path
@@ -45,6 +46,7 @@ class Workplace:
     cache: Path
     device: str = "cpu"
     threads: int = 1
+    keep: frozenset[str] = frozenset()
 
     @property
     def max_tokens(self) -> int:
@@ -82,7 +84,8 @@ def now() -> str:
 
 def describe_run(run: Run, workplace: Workplace) -> Record:
     """Begin a record: what is known of a run before it starts."""
-    return {
+    source = {} if run.source is None else {"source": run.source}
+    return source | {
         "run_id": run.run_id,
         "task": run.task.name,
         "kind": run.task.kind,
@@ -127,6 +130,18 @@ def write_lost_run(run: Run, workplace: Workplace, message: str) -> None:
         ledger.append(
             describe_run(run, workplace)
             | {"status": "failed", "error": error, "started": moment, "finished": moment}
+        )
+
+
+def write_blocked_run(run: Run, workplace: Workplace) -> Record:
+    """Append the record of a run that can't start, since the run that it starts from is not ok."""
+    message = f"run {run.source}, from which it starts, has no weights: it failed or diverged"
+    moment = now()
+    with LedgerWriter(workplace.study) as ledger:
+        return ledger.append(
+            describe_run(run, workplace)
+            | {"status": "blocked", "error": {"type": "SourceNotOk", "message": message}}
+            | {"started": moment, "finished": moment}
         )
 
 

@@ -13,6 +13,7 @@ import torch
 
 from harness.data.encode import EncodedCollection, EncodedPart
 from harness.errors import DivergedError
+from harness.execute.kept import load_weights, save_weights
 from harness.execute.record import (
     Clock,
     Record,
@@ -95,6 +96,8 @@ class Worker:
             backbone.reset()
             # A run that diverged leaves its last gradients behind, and they are not finite.
             backbone.module.zero_grad(set_to_none=True)
+            if run.source is not None:
+                load_weights(self._workplace.study, run.source, backbone)
             head = build_head(
                 run.task,
                 backbone.hidden_size,
@@ -112,6 +115,9 @@ class Worker:
                 device=device,
                 pairs=prepared.pairs,
             )
+        if run.run_id in self._workplace.keep:
+            with clock.phase("write"):
+                save_weights(self._workplace.study, run.run_id, backbone)
         record["steps"] = stats.steps
         record["counts"]["trained"] = {"examples": stats.examples, "tokens": stats.tokens}
         frames = {}

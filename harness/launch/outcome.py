@@ -18,8 +18,20 @@ class Outcome:
     ok: int = 0
     diverged: int = 0
     failed: int = 0
+    blocked: int = 0
     left: int = 0
     interrupted: bool = False
+
+    def __add__(self, other: Outcome) -> Outcome:
+        """Add up two outcomes of different runs."""
+        return Outcome(
+            ok=self.ok + other.ok,
+            diverged=self.diverged + other.diverged,
+            failed=self.failed + other.failed,
+            blocked=self.blocked + other.blocked,
+            left=self.left + other.left,
+            interrupted=self.interrupted or other.interrupted,
+        )
 
 
 class Tally:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.execute.kept import kept_weights
 from harness.launch.cost import Cost, TaskSize, estimate_cost, read_history
 from harness.ledger import latest_records, read_ledger
 from harness.spec import Checkpoint, Run, Task
@@ -53,7 +54,9 @@ class Shard:
 class Plan:
     """The runs of a study: how many there are, how many are answered, and the rest as shards.
 
-    `done` have scores or diverged, `failed` have failed and are not tried again.
+    `done` have scores or diverged, `failed` have failed and are not tried again. `waiting` start
+    from runs that are in the shards themselves, `blocked` from runs that failed or diverged;
+    `newly_blocked` are those of them that have no record which says so.
     """
 
     study: Path
@@ -62,11 +65,25 @@ class Plan:
     failed: int
     shards: tuple[Shard, ...]
     cost: Cost | None = None
+    waiting: tuple[Run, ...] = ()
+    blocked: tuple[Run, ...] = ()
+    newly_blocked: tuple[Run, ...] = ()
 
     @property
     def to_run(self) -> int:
-        """Count the runs in the shards."""
-        return sum(len(shard) for shard in self.shards)
+        """Count the runs in the shards, and those that wait for them."""
+        return sum(len(shard) for shard in self.shards) + len(self.waiting)
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Collect the ids of the runs whose weights those that wait will start from."""
+        return frozenset(run.source for run in self.waiting if run.source is not None)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Count the bytes of the weights that are kept for the runs that wait (fp32)."""
+        sizes = {run.source: run.checkpoint.parameters or 0 for run in self.waiting}
+        return 4 * sum(sizes.values())
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -97,11 +114,11 @@ def make_plan(
     runs = {run.run_id: run for run in frozen.runs()}
     states = Counter(status.get(run_id, "missing") for run_id in runs)
     open_states = {"missing", "failed"} if retry_failed else {"missing"}
-    left = [run for run_id, run in runs.items() if status.get(run_id, "missing") in open_states]
+    left, waiting, blocked = _sort_out(runs, status, open_states, study)
     cost = None
     if sizes is not None:
         cost = estimate_cost(
-            left,
+            [*left, *waiting],
             sizes,
             workers=workers,
             flops_per_second=flops_per_second,
@@ -114,7 +131,39 @@ def make_plan(
         failed=0 if retry_failed else states["failed"],
         shards=tuple(make_shards(left, workers)),
         cost=cost,
+        waiting=tuple(waiting),
+        blocked=tuple(blocked),
+        newly_blocked=tuple(run for run in blocked if status.get(run.run_id) != "blocked"),
     )
+
+
+def _sort_out(
+    runs: Mapping[str, Run], status: Mapping[str, str], open_states: set[str], study: Path
+) -> tuple[list[Run], list[Run], list[Run]]:
+    """Part the runs that have no answer into those that can run, wait, and are blocked.
+
+    A run that others start from is made again where its weights are no longer there.
+    """
+    to_do = {
+        run_id for run_id in runs if status.get(run_id, "missing") in open_states | {"blocked"}
+    }
+    sources = {runs[run_id].source for run_id in to_do} - {None}
+    to_do |= {
+        source
+        for source in sources
+        if source and status.get(source) == "ok" and not kept_weights(study, source).is_file()
+    }
+    left: list[Run] = []
+    waiting: list[Run] = []
+    blocked: list[Run] = []
+    for run_id, run in runs.items():
+        if run_id not in to_do:
+            continue
+        if run.source is None or (run.source not in to_do and status.get(run.source) == "ok"):
+            left.append(run)
+        else:
+            (waiting if run.source in to_do else blocked).append(run)
+    return left, waiting, blocked
 
 
 def make_shards(runs: Iterable[Run], workers: int) -> list[Shard]:

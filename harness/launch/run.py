@@ -10,15 +10,16 @@ from typing import Literal
 
 from harness.checkpoints import default_cache
 from harness.errors import InputError
-from harness.execute import Workplace
+from harness.execute import Workplace, write_blocked_run
 from harness.grid import FrozenGrid, write_frozen
 from harness.launch.cost import TaskSize, measure_flops_per_second
 from harness.launch.local import run_local
+from harness.launch.order import drop_spare_weights, run_in_order
 from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
 from harness.launch.preflight import check_tasks, refuse_changed_data
 from harness.launch.slots import Slots, count_gpus, find_slots
-from harness.spec import Checkpoint, Task
+from harness.spec import Checkpoint, Run, Task
 
 LOCAL = "local"
 
@@ -103,8 +104,6 @@ def run(
     write_frozen(study, grid)
     if listener.on_plan is not None:
         listener.on_plan(grid, made, slots)
-    if not made.shards:
-        return Outcome()
     workplace = Workplace(
         study=study.resolve(),
         data_root=place.data_root.resolve() if place.data_root else None,
@@ -112,6 +111,31 @@ def run(
         device="cuda" if slots.gpus_per_run else "cpu",
         threads=slots.threads,
     )
+
+    def execute(some: Plan) -> Outcome:
+        at = replace(workplace, keep=some.sources)
+        return _execute(some, at, place, slots, listener)
+
+    def block(run: Run) -> None:
+        record = write_blocked_run(run, workplace)
+        if listener.on_record is not None:
+            listener.on_record(record)
+
+    outcome = run_in_order(made, slots.workers, execute, block)
+    drop_spare_weights(grid, study)
+    return outcome
+
+
+def _execute(
+    made: Plan,
+    workplace: Workplace,
+    place: Place,
+    slots: Slots,
+    listener: Listener,
+) -> Outcome:
+    """Execute the shards of a plan in the place that was asked for."""
+    if not made.shards:
+        return Outcome()
     if place.address == LOCAL:
         return run_local(made, workplace, listener.on_record)
     from harness.launch.tune import run_tune

@@ -38,6 +38,7 @@ def count_status(study: str | Path) -> Status:
             "ok": counts["ok"],
             "diverged": counts["diverged"],
             "failed": counts["failed"],
+            "blocked": counts["blocked"],
             "left": left,
         },
         last_record=None if records.empty else records["finished"].max(),

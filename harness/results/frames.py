@@ -119,6 +119,8 @@ def reason_text(record: Record | None) -> str:
     if record["status"] == "diverged":
         step = (record.get("error") or {}).get("step")
         return "diverged" if step is None else f"diverged at step {step}"
+    if record["status"] == "blocked":
+        return f"blocked by run {record.get('source')}"
     return f"failed: {error_text(record) or 'without a message'}"
 
 

@@ -47,7 +47,7 @@ def test_a_run_of_each_kind_has_scores_that_its_predictions_give_again(
 
 def test_a_record_says_all_that_is_to_be_known(world: SmallWorld, tmp_path: Path) -> None:
     record = Worker(world.workplace(tmp_path)).execute(run_of(world))
-    assert set(record) == set(RECORD_KEYS) - {"error"}
+    assert set(record) == set(RECORD_KEYS) - {"error", "source"}
     assert set(record["seconds"]) == PHASES
     assert record["steps"] == 6
     assert record["sees_future"] is True

@@ -16,7 +16,7 @@ def test_runs_are_counted_by_what_became_of_them(tmp_path):
     records = [record_of(runs[0], 0.5, 0.5), diverged(runs[1], 3), failed(runs[2], "no room")]
     status = count_status(write_study(tmp_path, grid, records))
     assert status.planned == 24
-    assert status.counts == {"ok": 1, "diverged": 1, "failed": 1, "left": 21}
+    assert status.counts == {"ok": 1, "diverged": 1, "failed": 1, "blocked": 0, "left": 21}
     assert status.faults == (
         "skipped: broken: no tokenizer.json",
         "1 x mlm_40 on sst2: diverged at step 3",
