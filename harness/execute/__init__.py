@@ -4,6 +4,11 @@
 neither, so that a driver which only schedules stays small.
 """
 
-from harness.execute.record import WorkerLostError, Workplace, write_lost_run
+from harness.execute.record import (
+    StudyLostError,
+    WorkerLostError,
+    Workplace,
+    write_lost_run,
+)
 
-__all__ = ["WorkerLostError", "Workplace", "write_lost_run"]
+__all__ = ["StudyLostError", "WorkerLostError", "Workplace", "write_lost_run"]
