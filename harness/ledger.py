@@ -1,7 +1,9 @@
 """The records of a study: append-only, one JSON object a line, one file a writer.
 
-A record is a run's commit point: it is appended last, whole, as `journal` says, so that several
-drivers on several machines may share a study.
+A record is a run's commit point: it is appended last, whole, as `journal` says, so that workers on
+several machines may share a study. Nothing here keeps two drivers from one run: that is for
+`harness.launch` to see to (one driver a machine; each run is looked up before it begins), and where
+a run was done twice all the same, `latest_records` keeps one.
 """
 
 from __future__ import annotations

@@ -5,10 +5,17 @@ neither, so that a driver which only schedules stays small.
 """
 
 from harness.execute.record import (
+    StudyLostError,
     WorkerLostError,
     Workplace,
     write_blocked_run,
     write_lost_run,
 )
 
-__all__ = ["WorkerLostError", "Workplace", "write_blocked_run", "write_lost_run"]
+__all__ = [
+    "StudyLostError",
+    "WorkerLostError",
+    "Workplace",
+    "write_blocked_run",
+    "write_lost_run",
+]

@@ -33,6 +33,10 @@ class WorkerLostError(RunError):
     """This process can't execute another run; its last run has a record."""
 
 
+class StudyLostError(WorkerLostError):
+    """No process can write to the study, so none goes on; the last run has no record."""
+
+
 @dataclass(frozen=True)
 class Workplace:
     """Where runs are executed.

@@ -5,6 +5,7 @@ The record is appended last: it is the commit point, and a run without one has n
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,11 @@ import torch
 from harness.data.encode import EncodedCollection, EncodedPart
 from harness.errors import DivergedError
 from harness.execute.kept import load_weights, save_weights
+from harness.execute.outputs import finite_outputs
 from harness.execute.record import (
     Clock,
     Record,
+    StudyLostError,
     WorkerLostError,
     Workplace,
     describe_fault,
@@ -33,6 +36,9 @@ from harness.predictions import write_predictions
 from harness.seeding import torch_generator
 from harness.spec import Run
 from harness.train import train
+
+DISK_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+"""A disk that is full, used up by this user, or read-only."""
 
 
 class Worker:
@@ -52,6 +58,8 @@ class Worker:
 
         Raises:
             WorkerLostError: the device can't be used any more by this process.
+            StudyLostError: a disk is full or read-only, or the ledger can't be written; no fault
+                of the run, which has no record.
         """
         clock = Clock()
         record = describe_run(run, self._workplace)
@@ -62,11 +70,16 @@ class Worker:
         except DivergedError as error:
             record |= describe_fault(error)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in DISK_FAULTS:
+                raise _study_lost(run, error) from error
             fault = error
             record |= describe_fault(error)
         record |= {"started": clock.started, "finished": now(), "seconds": clock.seconds()}
         self._before_commit()
-        record = self._ledger.append(record)
+        try:
+            record = self._ledger.append(record)
+        except OSError as error:
+            raise _study_lost(run, error) from error
         if fault is not None:
             self._warm.forget()
             if _is_device_fault(fault):
@@ -121,7 +134,10 @@ class Worker:
         record["steps"] = stats.steps
         record["counts"]["trained"] = {"examples": stats.examples, "tokens": stats.tokens}
         frames = {}
-        with clock.phase("predict"):
+        with (
+            clock.phase("predict"),
+            finite_outputs(head, stats.steps, run.recipe.precision),
+        ):
             for split, part in prepared.examples.parts.items():
                 if split == "train":
                     continue
@@ -158,6 +174,13 @@ def _counts(part: EncodedPart) -> dict[str, Any]:
     if isinstance(part, EncodedCollection):
         return {"queries": dict(part.queries.counts), "documents": dict(part.documents.counts)}
     return dict(part.counts)
+
+
+def _study_lost(run: Run, error: OSError) -> StudyLostError:
+    return StudyLostError(
+        f"run {run.run_id} can't be stored: {error}; put the disk in order and give the same "
+        "command again: this run and the rest will be done"
+    )
 
 
 def _is_device_fault(fault: BaseException) -> bool:

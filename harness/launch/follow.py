@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.launch.outcome import Tally
+from harness.spec import Run
 
-CHUNK_BYTES = 1 << 16
 FOLLOW_SECONDS = 0.3
 
 
 class LedgerFollower:
-    """Reads what is new in a ledger, from the moment that it is made; whole lines only."""
+    """Reads what is new in a ledger; whole lines only."""
 
     def __init__(self, study: Path) -> None:
         self._folder = study / "ledger"
-        self._offsets = {path: _end_of_last_line(path) for path in self._files()}
+        self._offsets: dict[Path, int] = {}
 
     def new_records(self) -> list[dict[str, Any]]:
-        """Read the records appended since the last call."""
+        """Read the records appended since the last call; the first call gives all."""
         records = []
         for path in self._files():
             offset = self._offsets.get(path, 0)
@@ -42,22 +44,51 @@ class LedgerFollower:
         return sorted(self._folder.glob("[!.]*.jsonl"))
 
 
-def _end_of_last_line(path: Path) -> int:
-    """Find the position after the last newline: behind it a record may be half-written."""
-    end = path.stat().st_size
-    with path.open("rb") as file:
-        while end > 0:
-            start = max(0, end - CHUNK_BYTES)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                return start + newline + 1
-            end = start
-    return 0
+class Turns:
+    """The runs that a worker has before it, less those that somebody else has done meanwhile.
+
+    Workers of two drivers that have the same runs before them would stay side by side, since a
+    record comes too late for who has begun its run: the one who ends second goes on from the other
+    end. `on_good` is called with every ok record of the study, own ones included.
+    """
+
+    def __init__(
+        self, study: Path, on_good: Callable[[Mapping[str, Any]], None] = lambda _: None
+    ) -> None:
+        self._follower = LedgerFollower(study)
+        self._on_good = on_good
+        self._good: Counter[str] = Counter()
+        self._left: deque[Run] = deque()
+        self._last = ""
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def begin(self, runs: Iterable[Run]) -> None:
+        """Take other runs."""
+        self._left = deque(runs)
+        self._last = ""
+
+    def next(self) -> Run | None:
+        """Give the next run that has no ok record by now; None where there is none."""
+        for record in _good(self._follower.new_records()):
+            self._good[record["run_id"]] += 1
+            self._on_good(record)
+        if self._good[self._last] > 1:
+            self._left.reverse()
+        while self._left:
+            run = self._left.popleft()
+            if not self._good[run.run_id]:
+                self._last = run.run_id
+                return run
+        return None
 
 
 class Progress:
-    """Follows the ledger in a thread, so that progress is the same on one machine and on many."""
+    """Follows the ledger in a thread, so that progress is the same on one machine and on many.
+
+    An ok record that is there before belongs to another driver, and is younger than the plan.
+    """
 
     def __init__(self, study: Path, tally: Tally, stop: threading.Event) -> None:
         self.tally = tally
@@ -69,6 +100,7 @@ class Progress:
         self._thread = threading.Thread(target=self._follow, name="ledger", daemon=True)
 
     def __enter__(self) -> Progress:
+        self.tally.add(_good(self._follower.new_records()))
         self._thread.start()
         return self
 
@@ -93,3 +125,7 @@ class Progress:
         ) as error:  # a damaged ledger, or `on_record`: raised again in the main thread
             self._error = error
             self._stop.set()
+
+
+def _good(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in records if record["status"] == "ok"]

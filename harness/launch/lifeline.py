@@ -1,4 +1,4 @@
-"""Is the process that asked for a run still there?
+"""Is a process, such as the one that asked for a run, still there?
 
 A worker whose driver was killed must not append a record any more: the same command, given again,
 may have read the ledger by then, and repeats the run. Ray ends such workers within a second or so;
@@ -38,6 +38,11 @@ def is_gone(process: Process) -> bool:
     if not process.space or process.space != _space():
         return False
     return _started(process.pid) != process.started
+
+
+def is_alive(process: Process) -> bool:
+    """Say whether a process can be seen from here, and has not ended."""
+    return bool(process.space) and process.space == _space() and not is_gone(process)
 
 
 def _space() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from harness.execute import Workplace
+from harness.launch.follow import Turns
 from harness.launch.outcome import OnRecord, Outcome, Tally
 from harness.launch.plan import Plan
 from harness.spec import Run
@@ -36,16 +37,18 @@ def run_local(
     on_record: OnRecord | None = None,
     make_worker: MakeWorker = make_real_worker,
 ) -> Outcome:
-    """Execute the shards of a plan one after another; Ctrl-C ends it after cleaning up.
+    """Execute the shards of a plan one after another; Ctrl-C cuts off the run in flight.
 
     Raises:
-        WorkerLostError: this process can't go on (its CUDA context is broken); the same command
-            does the rest.
+        WorkerLostError: this process can't go on (its CUDA context is broken, the study's disk is
+            full); the same command does the rest.
     """
     tally = Tally((run.run_id for run in plan.runs), on_record)
     worker = make_worker(workplace, lambda: None)
+    turns = Turns(workplace.study, lambda record: tally.add([record]))
+    turns.begin(plan.runs)
     try:
-        for run in plan.runs:
+        while (run := turns.next()) is not None:
             tally.add([worker.execute(run)])
     except KeyboardInterrupt:
         return tally.outcome(interrupted=True)

@@ -13,6 +13,7 @@ from harness.errors import InputError
 from harness.execute import Workplace, write_blocked_run
 from harness.grid import FrozenGrid, write_frozen
 from harness.launch.cost import TaskSize, measure_flops_per_second
+from harness.launch.hold import hold_study
 from harness.launch.local import run_local
 from harness.launch.order import drop_spare_weights, run_in_order
 from harness.launch.outcome import OnRecord, Outcome
@@ -101,7 +102,15 @@ def run(
     grid = skip_unsound(grid, place.cache, listener.on_checkpoint)
     made, slots, _ = plan(grid, study, place, retry_failed=retry_failed, on_task=listener.on_task)
     _refuse_unwritable(study, "study folder")
-    write_frozen(study, grid)
+    with hold_study(study):
+        write_frozen(study, grid)
+        return _carry_out(grid, study, made, slots, place, listener)
+
+
+def _carry_out(
+    grid: FrozenGrid, study: Path, made: Plan, slots: Slots, place: Place, listener: Listener
+) -> Outcome:
+    """Execute a plan; runs that start from others come after these."""
     if listener.on_plan is not None:
         listener.on_plan(grid, made, slots)
     workplace = Workplace(

@@ -11,7 +11,6 @@ import logging
 import os
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,19 +18,21 @@ from typing import Any
 
 import ray
 from ray import tune
-from ray.exceptions import RayActorError
+from ray.air.execution._internal import actor_manager
+from ray.exceptions import NodeDiedError, OutOfMemoryError, RayActorError, RayTaskError
+from ray.tune.execution import tune_controller
+from ray.tune.experiment import Trial
 from ray.tune.stopper import NoopStopper
 
 from harness.errors import InputError
-from harness.execute import WorkerLostError, Workplace, write_lost_run
-from harness.launch.follow import Progress
+from harness.execute import StudyLostError, WorkerLostError, Workplace, write_lost_run
+from harness.launch.follow import Progress, Turns
 from harness.launch.lifeline import Process, is_gone, this_process
 from harness.launch.local import Executor, MakeWorker, make_real_worker
 from harness.launch.outcome import OnRecord, Outcome, Tally
 from harness.launch.plan import Plan, Shard
 from harness.launch.slots import count_cores
 from harness.launch.surroundings import interruption, tune_settings, worker_environment
-from harness.spec import Run
 
 MAX_DEATHS = 3
 """A shard is given up after so many dead workers in a row without a record between them."""
@@ -52,11 +53,13 @@ class ShardTrainable(tune.Trainable):  # type: ignore[misc]
         make_worker: MakeWorker = make_real_worker,
     ) -> None:
         """Take the first shard; the worker is made in the first step, where faults are seen."""
+        assert workplace is not None
         self._shards = shards
         self._workplace = workplace
         self._driver = driver
         self._make_worker = make_worker
         self._worker: Executor | None = None
+        self._turns = Turns(workplace.study)
         self._take(config)
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -65,17 +68,18 @@ class ShardTrainable(tune.Trainable):  # type: ignore[misc]
         return True
 
     def step(self) -> dict[str, Any]:
-        """Execute the next run of the shard."""
+        """Execute the next run of the shard that nobody else has done by now."""
         if self._worker is None:
-            assert self._workplace is not None
             self._worker = self._make_worker(self._workplace, self._leave_if_orphaned)
-        run = self._left.popleft()
+        run = self._turns.next()
+        if run is None:
+            return {"done": True}
         record = self._worker.execute(run)
-        return {"run_id": run.run_id, "status": record["status"], "done": not self._left}
+        return {"run_id": run.run_id, "status": record["status"], "done": not self._turns}
 
     def _take(self, config: dict[str, Any]) -> None:
         shard: Shard = ray.get(self._shards[config["shard"]])
-        self._left: deque[Run] = deque(shard.runs)
+        self._turns.begin(shard.runs)
 
     def _leave_if_orphaned(self) -> None:
         if self._driver is not None and is_gone(self._driver):
@@ -100,12 +104,14 @@ def run_tune(
     see. `workers`: runs at a time; None: as many as the cluster has room for. `on_record` is called
     from another thread.
 
-    The first Ctrl-C calls `on_interrupt`, gives runs in flight a few seconds to end, and returns;
-    the second ends everything at once. A run whose worker died gets a record with status `failed`
+    The first Ctrl-C calls `on_interrupt` and returns once workers have ended; runs in flight that
+    take longer than some seconds are cut off, and have no record. The second Ctrl-C ends everything
+    at once. A run whose worker died, or was killed for memory, gets a record with status `failed`
     and error type `WorkerDied`; the rest of its shard goes to another worker.
 
     Raises:
         InputError: there is no cluster at the address.
+        StudyLostError: the study can't be written.
         RuntimeError: a worker failed outside of any run.
     """
     tally = Tally((run.run_id for run in plan.runs), on_record)
@@ -116,6 +122,7 @@ def run_tune(
         with (
             tune_settings(),
             _connection(address, workplace, workers),
+            _deaths_of_all_kinds(),
             nullcontext() if _is_client() else interruption(stop, on_interrupt),
             Progress(plan.study, tally, stop) as progress,
         ):
@@ -161,11 +168,12 @@ class _Scheduler:
                 max_failures=0,
                 raise_on_failed_trial=False,
                 stop=None if _is_client() else _StopAll(self.stop),
+                callbacks=None if _is_client() else [_StopAtFault(self.stop)],
                 verbose=0,
             )
             errors: list[Exception | None] = [None] * len(shards)
             for trial in analysis.trials:
-                errors[trial.config["shard"]] = trial.get_pickled_error()
+                errors[trial.config["shard"]] = _error_of(trial)
         return errors
 
 
@@ -185,30 +193,90 @@ class _StopAll(tune.Stopper):  # type: ignore[misc]
         return NoopStopper, ()  # Tune writes its stopper into a snapshot that nobody reads
 
 
+class _StopAtFault(tune.Callback):  # type: ignore[misc]
+    """Sets an event once a worker fails in a way that every other one would."""
+
+    def __init__(self, event: threading.Event) -> None:
+        self._event = event
+
+    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
+        error = _error_of(trial)
+        if error is not None and not _is_worker_gone(error):
+            self._event.set()
+
+
 def _run_rounds(shards: Sequence[Shard], scheduler: _Scheduler, progress: Progress) -> None:
     """Run shards, and again what dead workers left of them."""
     tries = [(shard, 0) for shard in shards]
     while tries and not scheduler.stop.is_set():
         errors = scheduler.run([shard for shard, _ in tries])
         progress.catch_up()
+        for error in errors:
+            _raise_fault(error)
         left = []
         for (shard, deaths), error in zip(tries, errors, strict=True):
             rest = [run for run in shard.runs if progress.tally.is_open(run.run_id)]
-            if error is None or not rest:
+            if not rest or (error is None and scheduler.stop.is_set()):
                 continue
+            if error is None:
+                raise RuntimeError(f"{len(rest)} runs of a shard have no record, and no error")
             if isinstance(error, RayActorError):
                 deaths = deaths + 1 if rest[0] is shard.runs[0] else 1
-                write_lost_run(rest.pop(0), scheduler.workplace, _first_line(error))
-            elif not isinstance(error, WorkerLostError):
-                raise RuntimeError(f"a worker failed outside of any run: {error}") from error
+                write_lost_run(rest.pop(0), scheduler.workplace, _cause(error))
             if rest and deaths < MAX_DEATHS:
                 left.append((Shard(tuple(rest)), deaths))
         tries = left
     progress.catch_up()
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+# --- how a trial ended ---------------------------------------------------------------------
+
+
+@contextmanager
+def _deaths_of_all_kinds() -> Iterator[None]:
+    """Let Tune take a worker killed for memory, or lost with its machine, for a dead one.
+
+    Ray has classes of their own for these errors. Tune asks for RayActorError alone, and ends all
+    trials at any other.
+    """
+    modules = (actor_manager, tune_controller)
+    for module in modules:
+        module.RayActorError = (RayActorError, OutOfMemoryError, NodeDiedError)
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.RayActorError = RayActorError
+
+
+def _error_of(trial: Trial) -> Exception | None:
+    """Give the error of a trial; one that Tune keeps as a text alone is a worker's death."""
+    if trial.status != Trial.ERROR:
+        return None
+    error: Exception | None = trial.get_pickled_error()
+    return error or RayActorError(error_msg=str(trial.get_error()))
+
+
+def _is_worker_gone(error: Exception) -> bool:
+    """Say whether another worker can go on."""
+    return isinstance(error, RayActorError | WorkerLostError) and not isinstance(
+        error, StudyLostError
+    )
+
+
+def _raise_fault(error: Exception | None) -> None:
+    if isinstance(error, StudyLostError):
+        raise StudyLostError(str(error.cause if isinstance(error, RayTaskError) else error))
+    if error is not None and not _is_worker_gone(error):
+        raise RuntimeError(f"a worker failed outside of any run: {error}") from error
+
+
+def _cause(error: Exception) -> str:
+    """Say in a line why a worker died."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith("Failure #")]
+    first = told[0] if told else "no reason is known"
+    return f"killed for memory: {first}" if "low on memory" in first else first
 
 
 # --- the cluster ---------------------------------------------------------------------------

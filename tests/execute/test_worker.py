@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from harness.checkpoints import discover
-from harness.execute import WorkerLostError
+from harness.execute import StudyLostError, WorkerLostError
 from harness.execute.worker import Worker, _is_device_fault
 from harness.ledger import RECORD_KEYS, read_ledger
 from harness.metrics import score
@@ -97,6 +100,35 @@ def test_a_run_that_diverges_has_a_step_and_no_scores(world: SmallWorld, tmp_pat
     assert 1 <= step <= 6
     assert record["error"]["message"].startswith(f"diverged in step {step} of 6 in fp32: loss")
     assert not (tmp_path / "predictions").exists()
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_outputs_that_are_no_numbers_after_the_last_step_are_a_divergence(
+    world: SmallWorld, tmp_path: Path, task: str
+) -> None:
+    # The loss of the only step is that of the checkpoint; what the step leaves is unfit for use.
+    fatal = {"learning_rate": 1e30, "max_steps": 1, "warmup_ratio": 0.0}
+    run = run_of(world, task, recipe=fatal)
+    record = Worker(world.workplace(tmp_path)).execute(run)
+    assert record["status"] == "diverged"
+    assert record["error"]["step"] == 1
+    told = "diverged in step 1 of 1 in fp32: the outputs after it are not finite"
+    assert record["error"]["message"] == told
+    assert "scores" not in record
+    assert not (tmp_path / "predictions").exists()
+
+
+def test_the_weights_of_a_head_depend_on_the_seed_of_its_run(
+    world: SmallWorld, tmp_path: Path
+) -> None:
+    # So small a rate changes no weight: what differs is what the head began with.
+    worker = Worker(world.workplace(tmp_path))
+    logits = []
+    for seed in (0, 1):
+        run = run_of(world, seed=seed, recipe={"learning_rate": 1e-30})
+        assert worker.execute(run)["status"] == "ok"
+        logits.append(np.array(read_predictions(tmp_path, run.run_id)["logits"].tolist()))
+    assert np.abs(logits[0] - logits[1]).mean() > 1e-3
 
 
 def test_a_fault_is_the_record_of_its_run_alone(world: SmallWorld, tmp_path: Path) -> None:
@@ -187,8 +219,32 @@ def test_the_threads_of_a_run_are_those_of_the_workplace(world: SmallWorld, tmp_
 
 def test_a_full_disk_is_no_fault_of_the_run(world: SmallWorld, tmp_path: Path) -> None:
     (tmp_path / "ledger").write_text("a file where the folder should be")
-    with pytest.raises(OSError, match="ledger"):
+    with pytest.raises(StudyLostError, match=r"can't be stored: .*ledger.*same command again"):
         Worker(world.workplace(tmp_path)).execute(run_of(world))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+def test_predictions_that_find_no_room_end_the_worker_and_leave_no_record(
+    world: SmallWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("harness.predictions.os.fsync", refuse)
+    with pytest.raises(StudyLostError, match=os.strerror(number)):
+        Worker(world.workplace(tmp_path)).execute(run_of(world))
+    assert read_ledger(tmp_path) == []
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_file_that_is_gone_is_the_fault_of_its_run_alone(
+    world: SmallWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "no such file")
+
+    monkeypatch.setattr("harness.execute.worker.write_predictions", refuse)
+    assert Worker(world.workplace(tmp_path)).execute(run_of(world))["status"] == "failed"
 
 
 def test_a_broken_cuda_context_is_told_from_a_full_card() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.execute import WorkerLostError, Workplace
+from harness.execute import StudyLostError, WorkerLostError, Workplace
 from harness.execute.record import describe_run, now
 from harness.ledger import LedgerWriter
 from harness.spec import Run
@@ -24,6 +24,7 @@ def recording(
     dies_always: bool = False,
     breaks_at: str | None = None,
     raises_at: str | None = None,
+    full_at: str | None = None,
 ) -> Any:
     """Make a class of executors: some seconds a run, and at a named run something happens."""
 
@@ -41,6 +42,8 @@ def recording(
                 os.kill(os.getpid(), signal.SIGKILL)
             if run.run_id == raises_at:
                 raise OSError("no space left on device")
+            if run.run_id == full_at:
+                raise StudyLostError("No space left on device")
             self.before_commit()
             status = "failed" if run.run_id == breaks_at else "ok"
             times = {"status": status, "started": started, "finished": now()}

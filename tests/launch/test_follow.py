@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.launch.follow import LedgerFollower, Progress
+from harness.launch.follow import LedgerFollower, Progress, Turns
 from harness.launch.outcome import Outcome, Tally
 from harness.ledger import LedgerWriter
+from tests.small_study import small_grid
 
 
 def record(run_id: str, status: str = "ok") -> dict[str, Any]:
@@ -34,12 +35,60 @@ def test_records_of_all_writers_are_seen_once(tmp_path: Path) -> None:
         assert ids(follower.new_records()) == ["c"]
 
 
-def test_what_was_there_before_is_passed_over(tmp_path: Path) -> None:
+def test_the_first_look_gives_what_was_there_before(tmp_path: Path) -> None:
     with LedgerWriter(tmp_path) as writer:
         writer.append(record("old"))
         follower = LedgerFollower(tmp_path)
         writer.append(record("new"))
-    assert ids(follower.new_records()) == ["new"]
+    assert ids(follower.new_records()) == ["old", "new"]
+
+
+def test_progress_counts_what_another_driver_did_since_the_plan_but_no_old_failure(
+    tmp_path: Path,
+) -> None:
+    with LedgerWriter(tmp_path) as writer:
+        writer.append(record("a"))
+        writer.append(record("b", "failed"))
+    tally = Tally(["a", "b"], None)
+    with Progress(tmp_path, tally, threading.Event()):
+        assert not tally.is_open("a")
+        assert tally.is_open("b")
+
+
+def test_a_turn_passes_over_what_has_a_good_record_by_now(tmp_path: Path) -> None:
+    one, two, three, *_ = runs = small_grid().runs()
+    passed: list[str] = []
+    turns = Turns(tmp_path, lambda item: passed.append(item["run_id"]))
+    turns.begin(runs[:3])
+    assert turns.next() == one
+    with LedgerWriter(tmp_path) as writer:
+        writer.append(record(one.run_id, "failed"))
+        writer.append(record(two.run_id))
+        writer.append(record(three.run_id, "failed"))
+    assert turns.next() == three
+    assert passed == [two.run_id]
+    assert (len(turns), turns.next()) == (0, None)
+    turns.begin(runs[1:4])
+    assert turns.next() == three
+
+
+def test_two_workers_that_are_at_the_same_run_part_ways(tmp_path: Path) -> None:
+    runs = small_grid().runs()
+    done: list[str] = []
+    with LedgerWriter(tmp_path) as first, LedgerWriter(tmp_path) as second:
+        workers = [(Turns(tmp_path), first), (Turns(tmp_path), second)]
+        for turns, _ in workers:
+            turns.begin(runs)
+        at = [turns.next() for turns, _ in workers]
+        while any(at):  # in turn: one ends its run and begins another, while one is in flight
+            for place, (turns, writer) in enumerate(workers):
+                run = at[place]
+                if run is not None:
+                    writer.append(record(run.run_id))
+                    done.append(run.run_id)
+                    at[place] = turns.next()
+    assert set(done) == {run.run_id for run in runs}
+    assert len(done) <= len(runs) + 3
 
 
 def test_half_a_line_is_left_until_it_is_whole(tmp_path: Path) -> None:
@@ -47,20 +96,9 @@ def test_half_a_line_is_left_until_it_is_whole(tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b'{"run_id": "a"}\n{"run_i')
     follower = LedgerFollower(tmp_path)
-    assert follower.new_records() == []
+    assert ids(follower.new_records()) == ["a"]
     with file.open("ab") as end:
         end.write(b'd": "b"}\n')
-    assert ids(follower.new_records()) == ["b"]
-
-
-def test_a_torn_line_longer_than_a_chunk_does_not_hide_the_lines_before_it(tmp_path: Path) -> None:
-    file = tmp_path / "ledger" / "w.jsonl"
-    file.parent.mkdir()
-    torn = b'{"run_id": "b", "error": "' + b"x" * 200_000
-    file.write_bytes(b'{"run_id": "a"}\n' + torn)
-    follower = LedgerFollower(tmp_path)
-    with file.open("ab") as end:
-        end.write(b'"}\n')
     assert ids(follower.new_records()) == ["b"]
 
 

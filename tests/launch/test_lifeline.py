@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from harness.launch.lifeline import Process, is_gone, this_process
+from harness.launch.lifeline import Process, is_alive, is_gone, this_process
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="processes are watched through /proc"
@@ -19,6 +19,7 @@ SAY_WHO = "from harness.launch.lifeline import *; print(this_process(), flush=Tr
 
 def test_a_living_process_is_not_gone() -> None:
     assert not is_gone(this_process())
+    assert is_alive(this_process())
 
 
 def test_a_killed_process_is_gone_even_before_its_parent_has_noticed() -> None:
@@ -33,6 +34,7 @@ def test_a_killed_process_is_gone_even_before_its_parent_has_noticed() -> None:
             pass
         child.wait()
         assert is_gone(process)
+        assert not is_alive(process)
 
 
 def test_another_process_with_the_same_number_is_not_mistaken_for_it() -> None:
@@ -42,3 +44,5 @@ def test_another_process_with_the_same_number_is_not_mistaken_for_it() -> None:
 def test_a_process_elsewhere_is_not_watched() -> None:
     assert not is_gone(Process(space="another machine", pid=1, started="1"))
     assert not is_gone(Process(space="", pid=1, started="1"))
+    assert not is_alive(Process(space="another machine", pid=1, started="1"))
+    assert not is_alive(Process(space="", pid=1, started="1"))

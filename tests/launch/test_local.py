@@ -13,9 +13,9 @@ from harness.execute import WorkerLostError
 from harness.launch.local import run_local
 from harness.launch.outcome import Outcome
 from harness.launch.plan import make_plan
-from harness.ledger import read_ledger
+from harness.ledger import LedgerWriter, read_ledger
 from tests.launch.recording import recording, workplace_in
-from tests.small_study import small_grid
+from tests.small_study import record_of, small_grid
 
 
 def test_all_runs_are_executed_in_the_order_of_the_shards(tmp_path: Path) -> None:
@@ -52,3 +52,22 @@ def test_a_lost_device_ends_the_loop_with_an_error(tmp_path: Path) -> None:
     with pytest.raises(WorkerLostError, match="CUDA error"):
         run_local(plan, workplace_in(tmp_path), make_worker=worker)
     assert [item["status"] for item in read_ledger(tmp_path)] == ["ok", "failed"]
+
+
+def test_a_run_that_another_driver_has_done_meanwhile_is_told_and_not_repeated(
+    tmp_path: Path,
+) -> None:
+    plan = make_plan(small_grid(), tmp_path)
+    third = plan.runs[2]
+    seen: list[str] = []
+
+    def note(record: Mapping[str, Any]) -> None:
+        seen.append(record["run_id"])
+        if len(seen) == 1:
+            with LedgerWriter(tmp_path) as another:
+                another.append(record_of(third, 0.5, 0.5))
+
+    outcome = run_local(plan, workplace_in(tmp_path), note, make_worker=recording())
+    assert outcome == Outcome(ok=24)
+    assert sorted(seen) == sorted(run.run_id for run in plan.runs)
+    assert set(Counter(item["run_id"] for item in read_ledger(tmp_path)).values()) == {1}

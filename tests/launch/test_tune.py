@@ -14,24 +14,34 @@ from typing import Any
 
 import pytest
 
-from harness.execute import Workplace
+from harness.execute import StudyLostError, Workplace
 from harness.launch.local import run_local
 from harness.launch.outcome import Outcome
 from harness.launch.plan import Plan, make_plan
 from harness.launch.tune import MAX_DEATHS, _connection, run_tune
-from harness.ledger import latest_records, read_ledger
+from harness.ledger import LedgerWriter, latest_records, read_ledger
 from tests.launch.recording import recording, workplace_in
-from tests.small_study import small_grid
+from tests.small_study import record_of, small_grid
 from tests.small_world import SmallWorld
 
 ROOT = Path(__file__).parents[2]
+
+PATIENCE = {
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_health_check_failure_threshold": "50",
+    "RAY_worker_register_timeout_seconds": "300",
+}
+"""A busy machine must not cost workers that the tests do not kill."""
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Start Ray once for the tests that only record."""
-    with _connection(None, workplace_in(tmp_path_factory.mktemp("cluster")), workers=2):
-        yield
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in PATIENCE.items():
+            patch.setenv(name, value)
+        with _connection(None, workplace_in(tmp_path_factory.mktemp("cluster")), workers=2):
+            yield
 
 
 def planned(study: Path) -> Plan:
@@ -67,11 +77,32 @@ def test_a_dead_worker_and_a_lost_device_cost_one_run_each(tmp_path: Path) -> No
     dead, broken = (plan.shards[place].runs[1].run_id for place in (0, 4))
     worker = recording(dies_at=dead, breaks_at=broken)
     outcome = run_tune(plan, workplace_in(tmp_path), make_worker=worker)
-    assert outcome == Outcome(ok=30, failed=2)
     records = read_ledger(tmp_path)
+    faults = {r["run_id"]: r.get("error") for r in records if r["status"] != "ok"}
+    assert faults.keys() == {dead, broken}, faults
+    assert faults[dead]["type"] == "WorkerDied"
+    assert outcome == Outcome(ok=30, failed=2)
     assert len(records) == 32
-    assert latest_records(records)[dead]["error"]["type"] == "WorkerDied"
-    assert latest_records(records)[broken]["status"] == "failed"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_run_that_another_driver_does_meanwhile_is_not_repeated(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    theirs = plan.shards[-1].runs[0]
+    with LedgerWriter(tmp_path) as another:  # after the plan, before the workers are there
+        another.append(record_of(theirs, 0.5, 0.5))
+    outcome = run_tune(plan, workplace_in(tmp_path), workers=2, make_worker=recording())
+    assert outcome == Outcome(ok=32)
+    assert len(read_ledger(tmp_path)) == 32
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_study_that_can_not_be_written_ends_all_shards_at_once(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    worker = recording(0.5, full_at=plan.shards[0].runs[0].run_id)
+    with pytest.raises(StudyLostError, match=r"^No space left on device$"):
+        run_tune(plan, workplace_in(tmp_path), workers=1, make_worker=worker)
+    assert len(read_ledger(tmp_path)) < len(plan.shards)
 
 
 @pytest.mark.usefixtures("cluster")
