@@ -1,9 +1,9 @@
-"""The commands that plan, execute and read a study."""
+"""The commands that plan, execute and watch a study."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -13,18 +13,14 @@ from harness.cli import options
 from harness.cli.progress import run_progress
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from harness.grid import FrozenGrid
     from harness.launch.outcome import Outcome
     from harness.launch.plan import Plan
     from harness.launch.run import Place
     from harness.launch.slots import Slots
-    from harness.results import Study
     from harness.spec import Task
 
 SOME_FAILED = 1
-PIPED_WIDTH = 160
 INTERRUPTED = 130
 console = Console(stderr=True)
 """What goes on; results alone go to standard output."""
@@ -110,53 +106,6 @@ def status(study: options.Study) -> None:
         out.print(f"about {left} left at the latest pace, {now.runs_per_hour:,.0f} runs an hour")
     for line in now.faults:
         out.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
-
-
-def table(
-    study: options.Study,
-    by: Annotated[
-        str,
-        typer.Option(
-            help="task: the rate of each cell chosen on validation; learning_rate: every rate."
-        ),
-    ] = "task",
-    metric: Annotated[
-        str | None, typer.Option(help="Default: the first metric of each card.")
-    ] = None,
-    split: Annotated[str, typer.Option(help="test or validation.")] = "test",
-    learning_rate: Annotated[
-        float | None, typer.Option(help="One rate for all cells, instead of choosing.")
-    ] = None,
-    allow_incomplete: Annotated[
-        bool,
-        typer.Option("--allow-incomplete", help="Let rates with failed or missing runs be chosen."),
-    ] = False,
-    form: Annotated[
-        str, typer.Option("--format", help="terminal, md, latex, csv, or parquet (with --output).")
-    ] = "terminal",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file.")
-    ] = None,
-) -> None:
-    """Show test means with 95 % intervals: a row a checkpoint, a column a task."""
-    from harness.errors import InputError
-    from harness.results import load_study
-
-    if by not in {"task", "learning_rate"}:
-        raise InputError(f"--by {by}: must be task or learning_rate")
-    if by == "learning_rate" and (learning_rate is not None or allow_incomplete):
-        raise InputError("--by learning_rate shows every rate: nothing is chosen")
-    loaded = load_study(study)
-    if by == "learning_rate":
-        frame = loaded.rates(metric=metric, split=split)
-    else:
-        frame = loaded.table(
-            metric=metric,
-            split=split,
-            allow_incomplete=allow_incomplete,
-            **({} if learning_rate is None else {"select": learning_rate}),
-        )
-    show_table(loaded, frame, form, output)
 
 
 # --- what `run` and `demo` share ----------------------------------------------------------------
@@ -267,37 +216,6 @@ def show_plan(plan: Plan, slots: Slots, out: Console) -> None:
     if plan.cost.hours is not None:
         parts.insert(1, f"roughly {duration(plan.cost.hours * 3600)}")
     out.print(f"{', '.join(parts)} ({place})")
-
-
-def show_table(
-    study: Study, frame: pd.DataFrame, form: str = "terminal", output: Path | None = None
-) -> None:
-    """Print a table of a study, or write it to a file."""
-    from harness import report
-    from harness.errors import InputError
-
-    if form == "parquet":
-        if output is None:
-            raise InputError("--format parquet needs --output FILE")
-        report.write_parquet(frame, output)
-        return
-    if form == "terminal" and output is None:
-        # Piped, rich would assume 80 columns and fold the cells.
-        out = Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
-        out.print(report.to_terminal(report.lay_out(study, frame)))
-        return
-    writers = {
-        "md": lambda: report.to_markdown(report.lay_out(study, frame)),
-        "latex": lambda: report.to_latex(report.lay_out(study, frame)),
-        "csv": lambda: report.to_csv(frame),
-    }
-    if form not in writers:
-        raise InputError(f"--format {form}: must be terminal, md, latex, csv or parquet")
-    text = writers[form]()
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
 
 
 def duration(seconds: float) -> str:
