@@ -169,13 +169,19 @@ def load(study: Path, also: Sequence[Path] | None, where: Sequence[str] | None) 
     from harness.results import load_study
 
     loaded = load_study([study, *(also or [])])
-    conditions: dict[str, list[str]] = {}
+    kept: dict[str, list[str]] = {}
+    dropped: dict[str, list[str]] = {}
     for text in where or []:
         column, sign, value = text.partition("=")
-        if not sign:
-            raise InputError(f"--where {text}: write column=value")
-        conditions.setdefault(column, []).append(value)
-    return loaded.where(**conditions) if conditions else loaded
+        if not sign or not column.rstrip("!"):
+            raise InputError(f"--where {text}: write column=value or column!=value")
+        conditions = dropped if column.endswith("!") else kept
+        conditions.setdefault(column.rstrip("!"), []).append(value)
+    if kept:
+        loaded = loaded.where(**kept)
+    for column, values in dropped.items():
+        loaded = loaded.without(**{column: values})
+    return loaded
 
 
 def selection(text: str) -> str | float:

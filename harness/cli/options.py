@@ -77,8 +77,9 @@ Also = Annotated[
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        help="Keep runs with column=value: task, kind, checkpoint, seed, a number of the recipe, "
-        "or what is known of checkpoints. Repeatable: values of one column add up."
+        help="Keep runs with column=value, or without it (column!=value): task, kind, checkpoint, "
+        "seed, a number of the recipe, or what is known of checkpoints. Repeatable: values of one "
+        "column add up."
     ),
 ]
 Metric = Annotated[str | None, typer.Option(help="Default: the first metric of each card.")]

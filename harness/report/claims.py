@@ -16,6 +16,10 @@ ONE_RECIPE = (
     "This compares these checkpoints. A claim about how they were pretrained needs several "
     "checkpoints of each recipe, pretrained with other seeds; compare `column=value` then."
 )
+NO_INTERVAL = (
+    "no interval, as there is one run a side, or the runs have no scores of the same examples "
+    "(then compare over seeds, or leave the task out)"
+)
 CORRECTED_BY = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
@@ -54,12 +58,15 @@ def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
     resampled = frame["resampled"].iloc[0]
     caption = (
         f"{a} minus {b} on the {frame['split'].iloc[0]} split, with 95 % intervals over "
-        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Best: told apart at "
-        f"{100 * LEVEL:g} % after correction. Better in: share of pairs of runs in which {a} is the "
-        "better one."
+        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Best: told "
+        f"apart at {100 * LEVEL:g} % after correction. Better in: share of pairs of runs in which "
+        f"{a} is the better one."
     )
-    notes = () if resampled == "checkpoints" else (ONE_RECIPE,)
-    return Layout(header, tuple(rows), caption, notes)
+    notes = [] if resampled == "checkpoints" else [ONE_RECIPE]
+    bare = frame.loc[frame["low"].isna() & (frame["task"] != ALL_TASKS), "task"]
+    if not bare.empty:
+        notes.append(f"{NO_INTERVAL}: {', '.join(bare)}")
+    return Layout(header, tuple(rows), caption, tuple(notes))
 
 
 def lay_out_matrix(pairs: pd.DataFrame, correction: str = "holm") -> Layout:

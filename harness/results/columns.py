@@ -39,15 +39,15 @@ def facts_of(run: AnyRun, row: str) -> dict[str, Any]:
     return groups_of(run) | recipe | own
 
 
-def keep_runs(
+def split_runs(
     runs: Sequence[AnyRun], rows: Mapping[str, str], conditions: Mapping[str, Any]
-) -> list[AnyRun]:
-    """Keep the runs that have, in each named column, the value or one of the values given.
+) -> tuple[list[AnyRun], list[AnyRun]]:
+    """Part the runs that have, in each named column, one of the values given, from all others.
 
     Values are compared as numbers where both are, else as text: `1e-5` finds 0.00001.
 
     Raises:
-        StudyError: no run has such a column, or none is left.
+        StudyError: no run has such a column or such values.
     """
     facts = [facts_of(run, rows[run.run_id]) for run in runs]
     known = {name for of_run in facts for name in of_run}
@@ -63,7 +63,8 @@ def keep_runs(
             seen = ", ".join(sorted({str(f.get(name)) for _, f in kept}))
             raise StudyError(f"no run has {name}={wanted}; there is {seen}")
         kept = left
-    return [run for run, _ in kept]
+    ids = {run.run_id for run, _ in kept}
+    return [run for run, _ in kept], [run for run in runs if run.run_id not in ids]
 
 
 def unknown_column(name: str, known: Iterable[str]) -> str:

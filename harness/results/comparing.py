@@ -81,7 +81,7 @@ class Comparer:
         ]
         if not pairs:
             raise StudyError(f"{a} and {b} have no task with all runs good on both sides")
-        drawn = self._draw([picked for pair in pairs for picked in (*pair.a, *pair.b)])
+        drawn = self._draw(pairs)
         rows = self._corrected([self._row(pair, drawn) for pair in pairs])
         if len(rows) > 1:
             rows.append(self._all_tasks(pairs, drawn))
@@ -94,12 +94,18 @@ class Comparer:
         The corrections are over all pairs and tasks; over all pairs, for all tasks together.
         """
         picks = self._picks()
-        drawn = self._draw(list(picks.values()))
+        by_names = {
+            (a, b): [
+                Pair((picks[a, task],), (picks[b, task],))
+                for task in self.cells.tasks
+                if (a, task) in picks and (b, task) in picks
+            ]
+            for a, b in itertools.combinations(self.cells.checkpoints, 2)
+        }
+        drawn = self._draw(itertools.chain.from_iterable(by_names.values()))
         single: list[Row] = []
         together: list[Row] = []
-        for a, b in itertools.combinations(self.cells.checkpoints, 2):
-            tasks = [t for t in self.cells.tasks if (a, t) in picks and (b, t) in picks]
-            pairs = [Pair((picks[a, task],), (picks[b, task],)) for task in tasks]
+        for (a, b), pairs in by_names.items():
             estimates = [pair.estimate(drawn) for pair in pairs]
             names = {"a": a, "b": b, "resampled": RESAMPLED[self.interval]}
             single += [
@@ -125,7 +131,7 @@ class Comparer:
             if len(of_task) == planned.count(task):
                 best = max(of_task, key=lambda picked: float(picked.scores.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
-        drawn = self._draw([picked for pair in pairs for picked in (*pair.a, *pair.b)])
+        drawn = self._draw(pairs)
         rows = [
             {"a": pair.a[0].cell.checkpoint, "b": pair.b[0].cell.checkpoint}
             | {"resampled": RESAMPLED[self.interval], **pair.head()}
@@ -154,23 +160,35 @@ class Comparer:
         chosen = pick(self.cells, metric=self.metric, split=self.split, select=self.select)
         return {(p.cell.checkpoint, p.cell.task.name): p for p in chosen if p.is_whole}
 
-    def _draw(self, picks: Sequence[Picked]) -> dict[str, Drawn]:
+    def _draw(self, pairs: Iterable[Pair]) -> dict[str, Drawn | None]:
+        """Draw the examples of each task; None where its runs can't be paired by example."""
+        drawn: dict[str, Drawn | None] = {}
+        faults: list[str] = []
         if self.interval == "seeds":
-            return {}
-        try:
-            return self.reader.draw(picks, seed=self.seed)
-        except InputError as error:
+            return drawn
+        by_task: dict[str, list[Picked]] = {}
+        for pair in pairs:
+            if pair.is_single:
+                by_task.setdefault(pair.task, []).extend((*pair.a, *pair.b))
+        for task, picks in by_task.items():
+            try:
+                drawn |= self.reader.draw(picks, seed=self.seed)
+            except InputError as error:
+                drawn[task] = None
+                faults.append(str(error))
+        if faults and not any(drawn.values()):
             raise StudyError(
-                f"{error}\nWithout scores of the same examples, compare over seeds alone: "
-                "interval 'seeds'"
-            ) from None
+                "\n".join(faults) + "\nWithout scores of the same examples, compare over seeds "
+                "alone: interval 'seeds'"
+            )
+        return drawn
 
     def _corrected(self, rows: list[Row]) -> list[Row]:
         """Add the corrected p to rows that are one family."""
         p_values = CORRECTIONS[self.correction](np.array([row["p"] for row in rows], dtype=float))
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
 
-    def _row(self, pair: Pair, drawn: Mapping[str, Drawn]) -> Row:
+    def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
         a, b = pair.units
         return (
             pair.head()
@@ -183,7 +201,7 @@ class Comparer:
             | pair.by_example(drawn, self.seed)
         )
 
-    def _all_tasks(self, pairs: Sequence[Pair], drawn: Mapping[str, Drawn]) -> Row:
+    def _all_tasks(self, pairs: Sequence[Pair], drawn: Mapping[str, Drawn | None]) -> Row:
         """Average over tasks; of recipes, first each checkpoint, then over checkpoints."""
         estimate = average([pair.estimate(drawn) for pair in pairs])
         row = self._means(pairs) | {"resampled": self._resampled(pairs[0])}

@@ -69,13 +69,19 @@ class Pair:
         """What varies on each side: the seeds of one checkpoint, or the means of several."""
         return _units(self.a), _units(self.b)
 
-    def estimate(self, drawn: Mapping[str, Drawn]) -> Estimate:
-        """Give a minus b: by paired examples where they were drawn and each side is one."""
+    def estimate(self, drawn: Mapping[str, Drawn | None]) -> Estimate:
+        """Give a minus b: by paired examples where they were drawn and each side is one.
+
+        Where they can't be (None) there is a difference and no interval.
+        """
         if self.is_of_recipes:
             a, b = self.units
             return subtract(over_seeds(a), over_seeds(b))
         if self.is_single and self.task in drawn:
             of_task = drawn[self.task]
+            if of_task is None:
+                mean_a, mean_b = self.means
+                return Estimate(mean_a - mean_b, None, None)
             return compare_runs(of_task.of(self.a[0].run_ids), of_task.of(self.b[0].run_ids))
         return subtract(
             average([over_seeds(picked.scores) for picked in self.a]),
@@ -94,12 +100,10 @@ class Pair:
             "mean_b": mean_b,
         }
 
-    def by_example(self, drawn: Mapping[str, Drawn], seed: int) -> dict[str, Any]:
+    def by_example(self, drawn: Mapping[str, Drawn | None], seed: int) -> dict[str, Any]:
         """Give the checks that need scores per example: sign flips, McNemar for one run a side."""
-        if not self.is_single or self.task not in drawn:
-            return {}
-        of_task = drawn[self.task]
-        if of_task.examples.form != "mean":
+        of_task = drawn.get(self.task)
+        if not self.is_single or of_task is None or of_task.examples.form != "mean":
             return {}
         a, b = of_task.given(self.a[0].run_ids), of_task.given(self.b[0].run_ids)
         generator = numpy_generator(seed, f"signs/{self.task}")

@@ -64,14 +64,13 @@ def variance_frame(
         by_task.setdefault(cell.task.name, []).append((cell, name))
     rows = []
     for task, of_task in by_task.items():
-        found, said = [], "scores of runs"
-        for cell, name in of_task:
-            values, said = _values(cell, reader, split, name)
-            if values is not None and values.shape[1] > 1:
-                found.append(components(values))
+        values = [_values(cell, reader, split, name) for cell, name in of_task]
+        found = [components(of_cell) for of_cell in values if of_cell is not None]
         if found:
             mean = average_components(found)
-            row = {"task": task, "metric": of_task[0][1], "split_by": said}
+            has_examples = any(one.example is not None for one in found)
+            row: dict[str, Any] = {"task": task, "metric": of_task[0][1]}
+            row |= {"split_by": "scores per example" if has_examples else "scores of runs"}
             row |= {"checkpoints": len(found)} | {part: getattr(mean, part) for part in PARTS}
             rows.append(row | {f"{part}_share": s for part, s in mean.shares().items()})
     return typed(pd.DataFrame(rows, columns=list(VARIANCE_TYPES)), VARIANCE_TYPES)
@@ -130,17 +129,15 @@ def seeds_frame(
 
 def _values(
     cell: Cell, reader: ExampleReader, split: str, metric: str
-) -> tuple[NDArray[np.float64] | None, str]:
-    """Give a cell's values (rates, seeds, examples) or (rates, seeds); None where it has holes."""
+) -> NDArray[np.float64] | None:
+    """Give values (rates, seeds, examples) or (rates, seeds); None for holes or one seed."""
     scores_PK = cell.values(split, metric)
-    if not np.isfinite(scores_PK).all():
-        return None, "scores of runs"
+    if not np.isfinite(scores_PK).all() or scores_PK.shape[1] < 2:
+        return None
     places = itertools.product(range(len(cell.recipes)), range(len(cell.seeds)))
     runs = [cell.runs[place] for place in places]
     read = _read(reader, runs, split, metric)
-    if read is None:
-        return scores_PK, "scores of runs"
-    return read.reshape(*scores_PK.shape, -1), "scores per example"
+    return scores_PK if read is None else read.reshape(*scores_PK.shape, -1)
 
 
 def _read(

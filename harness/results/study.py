@@ -28,7 +28,7 @@ from harness.grid import SkippedCheckpoint
 from harness.ledger import latest_records, read_ledger
 from harness.predictions import predictions_path, read_predictions
 from harness.results.analyses import Analyses
-from harness.results.columns import columns_of, keep_runs
+from harness.results.columns import columns_of, split_runs
 from harness.results.frames import missing_frame, records_frame, scores_frame
 from harness.results.merging import merge_runs
 
@@ -85,10 +85,11 @@ class Study(Analyses):
         checkpoints: `study.where(size="610m", task=["sst2", "mnli"])`. Raises StudyError for a
         column or value that no run has.
         """
-        kept = keep_runs(self.planned, self._rows, conditions)
-        ids = {run.run_id for run in kept}
-        latest = {run_id: record for run_id, record in self.latest.items() if run_id in ids}
-        return replace(self, planned=kept, latest=latest)
+        return self._of(split_runs(self.planned, self._rows, conditions)[0])
+
+    def without(self, **conditions: Any) -> Study:
+        """Leave out the runs that `where` would keep; raises StudyError as it does."""
+        return self._of(split_runs(self.planned, self._rows, conditions)[1])
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -123,6 +124,11 @@ class Study(Analyses):
     @cached_property
     def _by_id(self) -> dict[str, AnyRun]:
         return {run.run_id: run for run in self.planned}
+
+    def _of(self, runs: list[AnyRun]) -> Study:
+        ids = {run.run_id for run in runs}
+        latest = {run_id: record for run_id, record in self.latest.items() if run_id in ids}
+        return replace(self, planned=runs, latest=latest)
 
     def _with_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Name rows as the tables do, and add what is known of the checkpoints.
