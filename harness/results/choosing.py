@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +63,17 @@ def pick(
     split: str,
     select: str | float,
     allow_incomplete: bool = False,
+    checkpoints: Collection[str] | None = None,
 ) -> list[Picked]:
-    """Choose in every cell that has the metric; StudyError for an unknown metric, split or rate."""
-    shown = cells.shown(metric, split)
+    """Choose in every cell that has the metric, of all or some checkpoints.
+
+    Raises StudyError for an unknown metric, split or rate.
+    """
+    shown = [
+        (cell, name)
+        for cell, name in cells.shown(metric, split)
+        if checkpoints is None or cell.checkpoint in checkpoints
+    ]
     if isinstance(select, str) and select not in {BY_VALIDATION, PER_SEED}:
         raise StudyError(
             f"select: {select!r} is neither {BY_VALIDATION!r} nor {PER_SEED!r} nor a learning rate"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ class Comparer:
         sides = self._side(a), self._side(b)
         if shared := sorted(set(sides[0]) & set(sides[1])):
             raise StudyError(f"{shared[0]!r} stands on both sides")
-        picks = self._picks()
+        picks = self._picks({*sides[0], *sides[1]})
         pairs = [
             Pair(
                 tuple(picks[checkpoint, task] for checkpoint in sides[0]),
@@ -156,8 +156,14 @@ class Comparer:
             raise StudyError(f"no checkpoint has {text}; there is {', '.join(seen)}")
         return list(dict.fromkeys(found))
 
-    def _picks(self) -> Picks:
-        chosen = pick(self.cells, metric=self.metric, split=self.split, select=self.select)
+    def _picks(self, checkpoints: Collection[str] | None = None) -> Picks:
+        chosen = pick(
+            self.cells,
+            metric=self.metric,
+            split=self.split,
+            select=self.select,
+            checkpoints=checkpoints,
+        )
         return {(p.cell.checkpoint, p.cell.task.name): p for p in chosen if p.is_whole}
 
     def _draw(self, pairs: Iterable[Pair]) -> dict[str, Drawn | None]:

@@ -23,6 +23,9 @@ from harness.stats import (
     subtract,
 )
 
+FLIPS = 2_000
+"""Sign flips of a check beside the p of the interval; more would take most of a comparison."""
+
 Floats = NDArray[np.float64]
 
 
@@ -107,7 +110,8 @@ class Pair:
             return {}
         a, b = of_task.given(self.a[0].run_ids), of_task.given(self.b[0].run_ids)
         generator = numpy_generator(seed, f"signs/{self.task}")
-        found = {"p_permutation": sign_flip(a.mean(axis=0) - b.mean(axis=0), generator)}
+        differences = a.mean(axis=0) - b.mean(axis=0)
+        found = {"p_permutation": sign_flip(differences, generator, replicates=FLIPS)}
         if len(a) == len(b) == 1 and np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
             found["p_mcnemar"] = mcnemar(a[0], b[0]).p_value
         return found
