@@ -2,8 +2,8 @@
 
     python -m benchmarks.encodeval
 
-Generates a tree of 50 checkpoints x 13 datasets x 6 rates x 5 seeds = 19,500 result files with 1,017
-taken out, and prints seconds and peak memory of each step. The scores are random.
+Generates a tree of 50 checkpoints x 13 datasets x 6 rates x 5 seeds = 19,500 result files, 1,017 of
+them taken out, and prints seconds and peak memory of each step. The scores are random.
 """
 
 from __future__ import annotations
