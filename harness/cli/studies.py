@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -39,6 +39,13 @@ def plan(
     threads_per_run: options.ThreadsPerRun = "auto",
     gpus_per_run: options.GpusPerRun = None,
     address: options.Address = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="With --pilot: how many seeds give intervals of this half width?"),
+    ] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(help="A study of the same tasks, whose variances are used.")
+    ] = None,
 ) -> None:
     """Show which runs a grid means and what they cost; check all data; start nothing."""
     from harness.launch.run import plan as plan_study
@@ -68,6 +75,8 @@ def plan(
     for skipped in frozen.skipped:
         out.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
     show_plan(made, slots, out)
+    if half_width is not None or pilot is not None:
+        show_seeds_needed(frozen, pilot, half_width, out)
 
 
 def run(
@@ -216,6 +225,26 @@ def show_plan(plan: Plan, slots: Slots, out: Console) -> None:
     if plan.cost.hours is not None:
         parts.insert(1, f"roughly {duration(plan.cost.hours * 3600)}")
     out.print(f"{', '.join(parts)} ({place})")
+
+
+def show_seeds_needed(
+    grid: FrozenGrid, pilot: Path | None, half_width: float | None, out: Console
+) -> None:
+    """Say for each task how many seeds a cell needs, from the variances of an earlier study."""
+    from harness.errors import InputError
+    from harness.results import load_study
+
+    if pilot is None or half_width is None:
+        raise InputError("--half-width needs --pilot STUDY to learn variances from, and vice versa")
+    needed = load_study(pilot).seeds_needed(half_width).set_index("task")
+    for task in grid.tasks:
+        if task.name not in needed.index:
+            out.print(f"  {task.name}: not in {escape(str(pilot))}")
+            continue
+        found = needed["seeds_needed"].dropna()
+        is_enough = task.name in found.index
+        said = f"{found[task.name]} seeds" if is_enough else "no number of seeds is enough"
+        out.print(f"  {task.name}: {said} for ± {half_width:g} ({len(grid.seeds)} planned)")
 
 
 def duration(seconds: float) -> str:

@@ -75,7 +75,7 @@ class Cells:
         latest: Mapping[str, Record],
         sweep: Sequence[str],
     ) -> None:
-        self._sweep = tuple(sweep) or ("learning_rate",)
+        self.sweep = tuple(sweep) or ("learning_rate",)
         groups: dict[tuple[str, str], list[AnyRun]] = {}
         for run in planned:
             groups.setdefault((rows[run.run_id], run.task.name), []).append(run)
@@ -107,7 +107,7 @@ class Cells:
 
     def point(self, recipe: Any) -> str:
         """Say a recipe by its swept numbers."""
-        known = ((name, getattr(recipe, name)) for name in self._sweep)
+        known = ((name, getattr(recipe, name)) for name in self.sweep)
         return " ".join(f"{name}={value}" for name, value in known if value is not None)
 
     def shown(self, metric: str | None, split: str) -> list[tuple[Cell, str]]:

@@ -136,14 +136,14 @@ class Tabler:
         for picked in picks:
             keys = [self._value(picked, axis) for axis in (*axes, column)]
             groups.setdefault(tuple(keys), []).append(picked)
-        select = same_select(picks)
+        select = {} if RATE in axes else {"select": same_select(picks)}
         rows = []
         for key, members in groups.items():
             row: dict[str, Any] = dict(zip((*axes, column), key, strict=True))
-            row |= _summed_up(members) | {"select": select}
+            row |= _summed_up(members) | select
             rows.append(row | self._pooled(members, drawn, faults))
         extra = {column: "str"}
-        names = [*axes, column, *(name for name in GROUP_TYPES if name not in (*axes, column))]
+        names = [*axes, column, *(n for n in GROUP_TYPES if n != "select" or select)]
         frame = pd.DataFrame(rows, columns=names)
         return typed(frame, {n: t for n, t in (GROUP_TYPES | extra).items() if n in frame})
 
@@ -227,6 +227,8 @@ class Tabler:
             return picked.cell.task.name if axis == "task" else picked.cell.task.kind
         if axis == RATE:
             assert picked.point is not None
+            if self._cells.sweep == (RATE,):
+                return picked.cell.rates[picked.point]
             return self._cells.point(picked.cell.recipes[picked.point])
         return picked.cell.columns.get(axis)
 

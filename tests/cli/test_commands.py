@@ -51,6 +51,17 @@ def test_plan_counts_and_starts_nothing(
     assert not (tmp_path / "study").exists()
 
 
+def test_plan_says_how_many_seeds_an_interval_needs(
+    harness: Harness, arguments: tuple[object, ...], study: Path
+) -> None:
+    said = harness("plan", *arguments, "--study", study, "--pilot", study, "--half-width", "0.9")
+    assert said.code == 0, said.err
+    assert "seeds for ± 0.9 (2 planned)" in said.out
+    alone = harness("plan", *arguments, "--study", study, "--half-width", "0.9")
+    assert alone.code == 2
+    assert "--half-width needs --pilot STUDY" in alone.err
+
+
 def test_the_same_command_again_runs_nothing_twice(
     harness: Harness, arguments: tuple[object, ...], study: Path
 ) -> None:

@@ -16,7 +16,7 @@ RUN = (
     "threads-per-run workers"
 )
 OPTIONS = {
-    "plan": RUN,
+    "plan": " ".join(sorted([*RUN.split(), "half-width", "pilot"])),
     "run": RUN,
     "status": "",
     "table": "allow-incomplete also by format interval metric output select split where",
