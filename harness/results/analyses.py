@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -92,7 +92,7 @@ class Analyses:
         self,
         metric: str | None = None,
         split: str = "test",
-        interval: str = "seeds",
+        interval: Literal["seeds", "both"] = "seeds",
         correction: str = "holm",
         confidence: float = 0.95,
     ) -> pd.DataFrame:
@@ -101,7 +101,8 @@ class Analyses:
         `tied` has the names, at 5 % corrected over all comparisons with the best. Tasks with an
         absent cell have no best.
         """
-        table = self.table(metric, split, confidence=confidence).set_index(["checkpoint", "task"])
+        table = self.table(metric, split, confidence=confidence, interval=interval)
+        table = table.set_index(["checkpoint", "task"])
         pairs = self._comparer(
             metric=metric, split=split, interval=interval, correction=correction
         ).with_best()
