@@ -58,7 +58,7 @@ def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
     resampled = frame["resampled"].iloc[0]
     caption = (
         f"{a} minus {b} on the {frame['split'].iloc[0]} split, with 95 % intervals over "
-        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Best: told "
+        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Bold: told "
         f"apart at {100 * LEVEL:g} % after correction. Better in: share of pairs of runs in which "
         f"{a} is the better one."
     )
@@ -88,7 +88,7 @@ def lay_out_matrix(pairs: pd.DataFrame, correction: str = "holm") -> Layout:
         rows.append(tuple(cells))
     task = pairs["task"].iloc[0]
     caption = (
-        f"{task}: row minus column, over {pairs['resampled'].iloc[0]}. Best: told apart at "
+        f"{task}: row minus column, over {pairs['resampled'].iloc[0]}. Bold: told apart at "
         f"{100 * LEVEL:g} % after correction by {CORRECTED_BY[correction]} over all pairs and "
         "tasks. Checkpoints that share a letter are not told apart."
     )
