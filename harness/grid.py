@@ -378,6 +378,10 @@ def read_frozen(study: Path) -> FrozenGrid:
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(step) for step in fault["loc"])
+        if any(item["loc"] == ("foreign",) for item in error.errors()):
+            raise StudyError(
+                f"{study}: its results were imported; it can be read, but nothing can be run in it"
+            ) from None
         raise StudyError(f"{path}: {where}: {fault['msg']}; the file is damaged") from None
 
 

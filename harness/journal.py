@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -52,14 +52,25 @@ class Journal:
             OSError: the disk is full or lost; what was torn is left behind in a file of its own.
         """
         complete = {**entry, "writer": self.writer}
-        line = json.dumps(complete, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        self._append_lines([complete])
+        return complete
+
+    def append_all(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Write objects at once, synced once.
+
+        Raises:
+            ValueError, OSError: as `append`.
+        """
+        self._append_lines([{**entry, "writer": self.writer} for entry in entries])
+
+    def _append_lines(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        lines = [json.dumps(entry, allow_nan=False, separators=(",", ":")) for entry in entries]
         try:
-            self._write(line)
+            self._write("".join(f"{line}\n" for line in lines).encode())
         except BaseException:
             # A later object must not follow a torn line: it goes to a new file.
             self.close()
             raise
-        return complete
 
     def close(self) -> None:
         """Close the file; an object appended later begins a new one."""

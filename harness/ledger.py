@@ -45,6 +45,17 @@ class LedgerWriter(Journal):
         _check(record)
         return super().append(record)
 
+    def append_all(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write finished records at once, synced once: for results that were made elsewhere.
+
+        Raises:
+            ValueError, OSError: as `append`.
+        """
+        checked = list(records)
+        for record in checked:
+            _check(record)
+        super().append_all(checked)
+
 
 def read_ledger(study: Path) -> list[dict[str, Any]]:
     """Read all records of a study, in the order in which they were finished, then by writer.

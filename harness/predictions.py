@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -81,8 +82,10 @@ def write_predictions(study: Path, run_id: str, frame: pd.DataFrame) -> None:
     _sync_folder(path.parent)
 
 
-def read_predictions(study: Path, run_id: str) -> pd.DataFrame:
-    """Read the predictions of a run: RangeIndex, columns as they were written.
+def read_predictions(
+    study: Path, run_id: str, columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Read the predictions of a run: RangeIndex, columns as they were written, all or some.
 
     Raises:
         StudyError: the study has no predictions of that run, or the file is damaged.
@@ -91,7 +94,7 @@ def read_predictions(study: Path, run_id: str) -> pd.DataFrame:
     try:
         # Not `read_table`: it would take folders named `a=b` above the file for columns.
         with pq.ParquetFile(path) as file:
-            table = file.read()
+            table = file.read(columns=None if columns is None else list(columns))
     except FileNotFoundError:
         raise StudyError(
             f"{path}: the study has no predictions of run {run_id}; was it finished?"

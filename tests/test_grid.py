@@ -181,6 +181,17 @@ def test_a_shipped_grid_is_found_by_name_and_an_unknown_one_lists_them(tmp_path:
         load_grid(tmp_path / "gone.yaml", tmp_path)
 
 
+def test_the_grid_of_the_paper_counts_its_trainings() -> None:
+    paper = load_yaml(find_grid_file("paper_2507_00994"), TypeAdapter(Grid))
+    trainings = sum(len(paper.recipes(task)) for task in paper.tasks) * len(paper.seeds)
+    # 50 checkpoints: 15,000 trainings. NQ and MLDR are scored with MS MARCO's: 12 evaluations of
+    # 10 trainings, which the paper counts as 18,000 runs.
+    assert 50 * trainings == 15_000
+    assert 50 * trainings * (len(paper.tasks) + 2) // len(paper.tasks) == 18_000
+    recipe = paper.recipes("msmarco")[0]
+    assert (recipe.precision, recipe.temperature) == ("bf16_pure", 0.05)
+
+
 @pytest.mark.parametrize("name", ["demo", "smoke", "lr_seed", "real_small"])
 def test_every_shipped_grid_loads(name: str) -> None:
     assert load_yaml(find_grid_file(name), TypeAdapter(Grid)).name == name

@@ -254,3 +254,20 @@ def test_eighteen_thousand_records_are_read_in_a_few_seconds(tmp_path: Path) -> 
     begin = time.perf_counter()
     assert len(read_ledger(tmp_path)) == 18_000
     assert time.perf_counter() - begin < 5  # about 0.5 s on an idle core
+
+
+def test_records_made_elsewhere_are_written_at_once(tmp_path):
+    finished = "2025-01-01T00:00:00+00:00"
+    records = [{"run_id": f"{n}", "status": "ok", "finished": finished} for n in range(3)]
+    with LedgerWriter(tmp_path) as ledger:
+        ledger.append_all(records)
+        ledger.append({"run_id": "last", "status": "ok", "finished": finished})
+    assert [record["run_id"] for record in read_ledger(tmp_path)] == ["0", "1", "2", "last"]
+    assert len(list((tmp_path / "ledger").iterdir())) == 1
+
+
+def test_of_records_made_elsewhere_a_bad_one_stops_all(tmp_path):
+    good = {"run_id": "a", "status": "ok", "finished": "2025-01-01T00:00:00+00:00"}
+    with LedgerWriter(tmp_path) as ledger, pytest.raises(ValueError, match="no key 'colour'"):
+        ledger.append_all([good, good | {"colour": "red"}])
+    assert not (tmp_path / "ledger").exists()

@@ -19,7 +19,13 @@ def name_of(path: Path) -> str:
 
 
 def test_there_are_notebooks():
-    assert [path.name for path in NOTEBOOKS] == ["results.ipynb"]
+    assert [path.stem for path in NOTEBOOKS] == [
+        "dynamics",
+        "leaderboard",
+        "learning_rates",
+        "recipes",
+        "results",
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)

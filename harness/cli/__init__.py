@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from harness.cli import cards, catalogue, demo, rescoring, studies
+from harness.cli import cards, catalogue, claims, demo, imports, rescoring, studies
 from harness.version import __version__
 
 BAD_INPUT = 2
@@ -28,11 +28,15 @@ app = typer.Typer(
 app.command("plan")(studies.plan)
 app.command("run")(studies.run)
 app.command("status")(studies.status)
-app.command("table")(studies.table)
+app.command("table")(claims.table)
+app.command("compare")(claims.compare)
+app.command("sensitivity")(claims.sensitivity)
+app.command("export")(claims.export)
 app.command("rescore")(rescoring.rescore)
 app.add_typer(cards.tasks, name="tasks")
 app.command("checkpoints")(catalogue.checkpoints)
 app.command("fetch")(catalogue.fetch)
+app.add_typer(imports.imports, name="import")
 app.command("demo")(demo.demo)
 
 

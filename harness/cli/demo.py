@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from harness.cli import options, studies
+from harness.cli.showing import show
 
 SEED = 0
 
@@ -25,6 +26,7 @@ def demo(
     Makes a small world (a corpus and a task of each kind) and three checkpoints pretrained on it,
     runs 3 checkpoints x 5 tasks x 3 learning rates x 3 seeds, and shows what a real study shows.
     """
+    from harness.report import lay_out
     from harness.results import load_study
     from harness.toy import make_all
 
@@ -42,9 +44,10 @@ def demo(
         failed = stop
     loaded = load_study(study)
     out = Console()
+    chosen, rates = loaded.table(), loaded.rates()
     out.rule("test scores, rate chosen on validation: harness table")
-    studies.show_table(loaded, loaded.table())
+    show(chosen, lambda: lay_out(loaded, chosen))
     out.rule("every rate: harness table --by learning_rate")
-    studies.show_table(loaded, loaded.rates())
+    show(rates, lambda: lay_out(loaded, rates))
     if failed is not None:
         raise failed

@@ -97,3 +97,29 @@ Address = Annotated[
         help="A Ray cluster (auto, ray://host:10001), or local: a plain loop without Ray."
     ),
 ]
+Also = Annotated[
+    list[Path] | None,
+    typer.Option("--also", help="Another study, read together with the first. Repeatable."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Keep runs with column=value, or without it (column!=value): task, kind, checkpoint, "
+        "seed, a number of the recipe, or what is known of checkpoints. Repeatable: values of one "
+        "column add up."
+    ),
+]
+Metric = Annotated[str | None, typer.Option(help="Default: the first metric of each card.")]
+Split = Annotated[str, typer.Option(help="test or validation.")]
+Select = Annotated[
+    str,
+    typer.Option(
+        help="validation: the rate of each cell with the best mean validation score; per-seed: of "
+        "each run; or one learning rate for all cells."
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option("--format", help="terminal, md, latex, csv, json, or parquet (with --output)."),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]

@@ -1,4 +1,4 @@
-"""The commands that plan, execute and read a study."""
+"""The commands that plan, execute and watch a study."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from harness.cli.catalogue import choose
 from harness.cli.progress import run_progress
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from harness.grid import FrozenGrid
     from harness.launch.outcome import Outcome
     from harness.launch.plan import Plan
     from harness.launch.run import Place
     from harness.launch.slots import Slots
-    from harness.results import Study
 
 SOME_FAILED = 1
 INTERRUPTED = 130
@@ -46,6 +43,13 @@ def plan(
     threads_per_run: options.ThreadsPerRun = "auto",
     gpus_per_run: options.GpusPerRun = None,
     address: options.Address = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="With --pilot: how many seeds give intervals of this half width?"),
+    ] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(help="A study of the same tasks, whose variances are used.")
+    ] = None,
 ) -> None:
     """Show which runs a grid means and what they cost; check all data; start nothing."""
     from harness.launch.run import plan as plan_study
@@ -76,6 +80,8 @@ def plan(
     for skipped in frozen.skipped:
         out.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
     show_plan(made, slots, out)
+    if half_width is not None or pilot is not None:
+        show_seeds_needed(frozen, pilot, half_width, out)
 
 
 def run(
@@ -118,53 +124,6 @@ def status(study: options.Study) -> None:
         out.print(f"about {left} left at the latest pace, {now.runs_per_hour:,.0f} runs an hour")
     for line in now.faults:
         out.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
-
-
-def table(
-    study: options.Study,
-    by: Annotated[
-        str,
-        typer.Option(
-            help="task: the rate of each cell chosen on validation; learning_rate: every rate."
-        ),
-    ] = "task",
-    metric: Annotated[
-        str | None, typer.Option(help="Default: the first metric of each card.")
-    ] = None,
-    split: Annotated[str, typer.Option(help="test or validation.")] = "test",
-    learning_rate: Annotated[
-        float | None, typer.Option(help="One rate for all cells, instead of choosing.")
-    ] = None,
-    allow_incomplete: Annotated[
-        bool,
-        typer.Option("--allow-incomplete", help="Let rates with failed or missing runs be chosen."),
-    ] = False,
-    form: Annotated[
-        str, typer.Option("--format", help="terminal, md, latex, csv, or parquet (with --output).")
-    ] = "terminal",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file.")
-    ] = None,
-) -> None:
-    """Show test means with 95 % intervals: a row a checkpoint, a column a task."""
-    from harness.errors import InputError
-    from harness.results import load_study
-
-    if by not in {"task", "learning_rate"}:
-        raise InputError(f"--by {by}: must be task or learning_rate")
-    if by == "learning_rate" and (learning_rate is not None or allow_incomplete):
-        raise InputError("--by learning_rate shows every rate: nothing is chosen")
-    loaded = load_study(study)
-    if by == "learning_rate":
-        frame = loaded.rates(metric=metric, split=split)
-    else:
-        frame = loaded.table(
-            metric=metric,
-            split=split,
-            allow_incomplete=allow_incomplete,
-            **({} if learning_rate is None else {"select": learning_rate}),
-        )
-    show_table(loaded, frame, form, output)
 
 
 # --- what `run` and `demo` share ----------------------------------------------------------------
@@ -263,33 +222,24 @@ def show_plan(plan: Plan, slots: Slots, out: Console) -> None:
     out.print(f"{', '.join(parts)} ({place})")
 
 
-def show_table(
-    study: Study, frame: pd.DataFrame, form: str = "terminal", output: Path | None = None
+def show_seeds_needed(
+    grid: FrozenGrid, pilot: Path | None, half_width: float | None, out: Console
 ) -> None:
-    """Print a table of a study, or write it to a file."""
-    from harness import report
+    """Say for each task how many seeds a cell needs, from the variances of an earlier study."""
     from harness.errors import InputError
+    from harness.results import load_study
 
-    if form == "parquet":
-        if output is None:
-            raise InputError("--format parquet needs --output FILE")
-        report.write_parquet(frame, output)
-        return
-    if form == "terminal" and output is None:
-        options.table_console().print(report.to_terminal(report.lay_out(study, frame)))
-        return
-    writers = {
-        "md": lambda: report.to_markdown(report.lay_out(study, frame)),
-        "latex": lambda: report.to_latex(report.lay_out(study, frame)),
-        "csv": lambda: report.to_csv(frame),
-    }
-    if form not in writers:
-        raise InputError(f"--format {form}: must be terminal, md, latex, csv or parquet")
-    text = writers[form]()
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
+    if pilot is None or half_width is None:
+        raise InputError("--half-width needs --pilot STUDY to learn variances from, and vice versa")
+    needed = load_study(pilot).seeds_needed(half_width).set_index("task")
+    for task in grid.tasks:
+        if task.name not in needed.index:
+            out.print(f"  {task.name}: not in {escape(str(pilot))}")
+            continue
+        found = needed["seeds_needed"].dropna()
+        is_enough = task.name in found.index
+        said = f"{found[task.name]} seeds" if is_enough else "no number of seeds is enough"
+        out.print(f"  {task.name}: {said} for ± {half_width:g} ({len(grid.seeds)} planned)")
 
 
 def duration(seconds: float) -> str:

@@ -79,6 +79,11 @@ def score(task: Retrieval, frame: pd.DataFrame, wanted: Collection[str]) -> dict
     return {name: float(np.mean(_values(name.removeprefix(prefix), rankings))) for name in wanted}
 
 
+def per_query(task: Retrieval, frame: pd.DataFrame, name: str) -> ties.Floats:
+    """Give what each query of a split scores by one metric, (Q,); raises RunError as `score`."""
+    return _values(_parse(name.removeprefix(_prefix(task))), _rankings(frame))
+
+
 def is_collapsed(frame: pd.DataFrame) -> bool:
     """Say whether each query's documents score the same, or all queries rank alike."""
     several = [scores for scores in frame["scores"] if len(scores) > 1]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from harness.report.claims import lay_out_comparison, lay_out_matrix, lay_out_sensitivity
 from harness.report.layout import LaidCell, Layout, lay_out
-from harness.report.tables import to_csv, to_latex, to_markdown, to_terminal, write_parquet
+from harness.report.tables import (
+    to_csv,
+    to_json,
+    to_latex,
+    to_markdown,
+    to_terminal,
+    write_parquet,
+)
 
 __all__ = [
     "LaidCell",
     "Layout",
     "lay_out",
+    "lay_out_comparison",
+    "lay_out_matrix",
+    "lay_out_sensitivity",
     "to_csv",
+    "to_json",
     "to_latex",
     "to_markdown",
     "to_terminal",

@@ -69,4 +69,4 @@ def _faults(study: Study) -> list[str]:
     lines = [f"{count} x {reason}" for reason, count in reasons.most_common(FAULTS_SHOWN)]
     if len(reasons) > FAULTS_SHOWN:
         lines.append(f"and {len(reasons) - FAULTS_SHOWN} other faults: study.missing has them all")
-    return [*(f"skipped: {item.name}: {item.reason}" for item in study.grid.skipped), *lines]
+    return [*(f"skipped: {item.name}: {item.reason}" for item in study.skipped), *lines]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.report.layout import ABSENT, COLLAPSED, EDGE, LaidCell, Layout
+from harness.report.captions import ABSENT, COLLAPSED, EDGE, TIED
+from harness.report.layout import LaidCell, Layout
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -30,6 +31,7 @@ LATEX = {
     ABSENT: "---",
     EDGE: r"$^\dagger$",
     COLLAPSED: r"$^\ddagger$",
+    TIED: r"$^\circ$",
 }
 
 
@@ -59,6 +61,7 @@ def to_markdown(layout: Layout) -> str:
 def to_latex(layout: Layout) -> str:
     r"""Write a LaTeX table with booktabs rules; needs `\usepackage{booktabs}`."""
     rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in layout.rows]
+    columns = "l" * layout.names + "r" * (len(layout.header) - layout.names)
     notes = [_escape_latex(note) for note in layout.notes]
     beneath = [r"\par\footnotesize " + r" \\ ".join(notes)] if notes else []
     return "\n".join(
@@ -66,7 +69,7 @@ def to_latex(layout: Layout) -> str:
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{_escape_latex(layout.caption)}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(layout.header) - 1)}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(_escape_latex(text) for text in layout.header) + r" \\",
             r"\midrule",
@@ -100,6 +103,11 @@ def to_terminal(layout: Layout) -> Group:
 def to_csv(table: pd.DataFrame) -> str:
     """Write a frame as CSV with a header; absent values are empty."""
     return table.to_csv(index=False, lineterminator="\n")
+
+
+def to_json(table: pd.DataFrame) -> str:
+    """Write a frame as a JSON list of its rows; absent values are null."""
+    return table.to_json(orient="records", indent=1, force_ascii=False, date_format="iso") + "\n"
 
 
 def write_parquet(table: pd.DataFrame, path: str | Path) -> None:

@@ -1,9 +1,21 @@
-"""A study as pandas frames: its records, its scores, what is missing, and the table."""
+"""A study as pandas frames: its records, its scores, what is missing, and the tables."""
 
 from __future__ import annotations
 
-from harness.results.cells import BY_VALIDATION, INCOMPLETE_TOO
+from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED
+from harness.results.comparing import ALL_TASKS
 from harness.results.frames import NOT_RUN
+from harness.results.letters import LEVEL, letter_groups
 from harness.results.study import Study, load_study
 
-__all__ = ["BY_VALIDATION", "INCOMPLETE_TOO", "NOT_RUN", "Study", "load_study"]
+__all__ = [
+    "ALL_TASKS",
+    "BY_VALIDATION",
+    "INCOMPLETE_TOO",
+    "LEVEL",
+    "NOT_RUN",
+    "PER_SEED",
+    "Study",
+    "letter_groups",
+    "load_study",
+]

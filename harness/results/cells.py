@@ -1,124 +1,146 @@
-"""The cells of a table: the runs of a checkpoint on a task, chosen among and summed up."""
+"""The cells of a study: the runs of a row's checkpoint on a task, by point and seed."""
 
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import StudyError
-from harness.grid import FrozenGrid
-from harness.results.frames import typed
+from harness.foreign import AnyRun, AnyTask
+from harness.results.columns import groups_of
 from harness.results.mixtures import refuse_mixtures
-from harness.spec import Recipe, Run, Task
-from harness.stats import Interval, choose_and_report, student_t
 
-BY_VALIDATION = "validation mean"
-INCOMPLETE_TOO = "validation mean, incomplete rates too"
+Record = Mapping[str, Any]
 
-HEAD_TYPES = {
-    "checkpoint": "str",
-    "task": "str",
-    "kind": "str",
-    "metric": "str",
-    "split": "str",
-    "learning_rate": "float64",
-    "point": "str",
-}
-INTERVAL_TYPES = {"mean": "float64", "low": "float64", "high": "float64", "half_width": "float64"}
-TABLE_TYPES = {
-    **HEAD_TYPES,
-    "at_edge": "boolean",
-    **INTERVAL_TYPES,
-    "n_ok": "int64",
-    "n_planned": "int64",
-    "collapsed": "Int64",
-    "select": "str",
-    "interval": "str",
-}
-RATES_TYPES = {
-    **HEAD_TYPES,
-    **INTERVAL_TYPES,
-    "n_ok": "int64",
-    "n_planned": "int64",
-    "diverged": "int64",
-    "failed": "int64",
-    "collapsed": "int64",
-    "interval": "str",
-}
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """All planned runs of one row on one task.
+
+    `recipes` are its points and `seeds` those of any point; `runs` says which are planned, and
+    `records` has the latest record of each that has one, both by (point, seed) positions.
+    """
+
+    checkpoint: str
+    task: AnyTask
+    columns: Mapping[str, Any]
+    recipes: tuple[Any, ...]
+    seeds: tuple[int, ...]
+    runs: Mapping[tuple[int, int], AnyRun]
+    records: Mapping[tuple[int, int], Record] = field(repr=False)
+
+    def values(self, split: str, metric: str) -> NDArray[np.float64]:
+        """Give the scores, shape (points, seeds), NaN where a run has none."""
+        scores = np.full((len(self.recipes), len(self.seeds)), np.nan)
+        for place, record in self.records.items():
+            if record["status"] == "ok":
+                scores[place] = record["scores"].get(split, {}).get(metric, np.nan)
+        return scores
+
+    @cached_property
+    def rates(self) -> NDArray[np.float64]:
+        """The learning rate of each point, shape (points,), NaN where it is not known."""
+        return np.array(
+            [np.nan if r.learning_rate is None else r.learning_rate for r in self.recipes]
+        )
+
+    def at(self, point: int) -> list[Record | None]:
+        """Give the latest record of each planned run at a point, None where there is none."""
+        places = [(point, column) for column in range(len(self.seeds))]
+        return [self.records.get(place) for place in places if place in self.runs]
+
+    def collapsed(self, point: int) -> int:
+        """Count the good runs at a point whose predictions are all the same."""
+        return sum(1 for r in self.at(point) if r and r["status"] == "ok" and r.get("collapsed"))
+
+    def run_ids(self, point: int) -> list[str | None]:
+        """Give the run of each seed at a point, None where none is planned."""
+        runs = (self.runs.get((point, column)) for column in range(len(self.seeds)))
+        return [run.run_id if run else None for run in runs]
 
 
 class Cells:
-    """The records of a study by checkpoint, task, point and seed; refuses a mixture."""
+    """The cells of the planned runs, by checkpoint and then task; refuses a mixture."""
 
     def __init__(
-        self, grid: FrozenGrid, latest: Mapping[str, Mapping[str, Any]], planned: Sequence[Run]
+        self,
+        planned: Sequence[AnyRun],
+        rows: Mapping[str, str],
+        latest: Mapping[str, Record],
+        sweep: Sequence[str],
     ) -> None:
-        self.grid = grid
-        self._latest = latest
-        self._records: dict[tuple[str, str, str], list[Mapping[str, Any] | None]] = {}
+        self.sweep = tuple(sweep) or ("learning_rate",)
+        groups: dict[tuple[str, str], list[AnyRun]] = {}
         for run in planned:
-            key = (run.checkpoint.name, run.task.name, run.recipe.identity)
-            self._records.setdefault(key, []).append(latest.get(run.run_id))
-        refuse_mixtures(self._records)
+            groups.setdefault((rows[run.run_id], run.task.name), []).append(run)
+        _refuse_mixed_records(groups, latest)
+        tasks = {task: number for number, task in enumerate(dict.fromkeys(t for _, t in groups))}
+        names = {row: number for number, row in enumerate(dict.fromkeys(row for row, _ in groups))}
+        ordered = sorted(groups, key=lambda key: (names[key[0]], tasks[key[1]]))
+        self._cells = {key: _cell(key[0], groups[key], latest) for key in ordered}
 
-    def __iter__(self) -> Iterator[tuple[str, Task]]:
-        for checkpoint in self.grid.checkpoints:
-            for task in self.grid.tasks:
-                yield checkpoint.name, task
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._cells.values())
 
-    def records(
-        self, checkpoint: str, task: Task, recipe: Recipe
-    ) -> list[Mapping[str, Any] | None]:
-        """Give the latest record of each seed at a point, None where there is none."""
-        return self._records[checkpoint, task.name, recipe.identity]
+    def __len__(self) -> int:
+        return len(self._cells)
 
-    def values(self, checkpoint: str, task: Task, split: str, metric: str) -> NDArray[np.float64]:
-        """Give the scores of a cell, shape (points, seeds), NaN where a run has none."""
-        return np.array(
-            [
-                [_value(record, split, metric) for record in self.records(checkpoint, task, recipe)]
-                for recipe in self.grid.recipes[task.name]
-            ]
-        )
+    def get(self, checkpoint: str, task: str) -> Cell | None:
+        """Give a cell, None where no run of it is planned."""
+        return self._cells.get((checkpoint, task))
 
-    def collapsed(self, checkpoint: str, task: Task, recipe: Recipe) -> int:
-        """Count the good runs at a point whose predictions are all the same."""
-        records = self.records(checkpoint, task, recipe)
-        return sum(1 for r in records if r and r["status"] == "ok" and r.get("collapsed"))
+    @property
+    def checkpoints(self) -> list[str]:
+        """The rows, in their order."""
+        return list(dict.fromkeys(checkpoint for checkpoint, _ in self._cells))
 
-    def point(self, recipe: Recipe) -> str:
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks, in their order."""
+        return list(dict.fromkeys(cell.task.name for cell in self))
+
+    def point(self, recipe: Any) -> str:
         """Say a recipe by its swept numbers."""
-        names = self.grid.sweep or ("learning_rate",)
-        return " ".join(f"{name}={getattr(recipe, name)}" for name in names)
+        known = ((name, getattr(recipe, name)) for name in self.sweep)
+        return " ".join(f"{name}={value}" for name, value in known if value is not None)
 
-    def shown(self, metric: str | None, split: str) -> list[tuple[str, Task, str]]:
+    def shown(self, metric: str | None, split: str) -> list[tuple[Cell, str]]:
         """List the cells with the metric that each shows; tasks that do not have it are left out.
 
         Raises StudyError for a metric or split that no record has.
         """
         if metric is not None and metric not in self._metrics:
-            _refuse("metric", metric, sorted(self._metrics))
+            refuse("metric", metric, sorted(self._metrics))
         if self._splits and split not in self._splits:
-            _refuse("split", split, sorted(self._splits))
+            refuse("split", split, sorted(self._splits))
         return [
-            (checkpoint, task, metric or task.main_metric)
-            for checkpoint, task in self
-            if metric is None or task.name in self._metrics[metric]
+            (cell, metric or cell.task.main_metric)
+            for cell in self
+            if metric is None or cell.task.name in self._metrics[metric]
         ]
+
+    def same_rate(self, asked: float) -> float:
+        """Find a learning rate of the study that equals the one asked for, but for rounding."""
+        rates = sorted({rate for cell in self for rate in cell.rates if np.isfinite(rate)})
+        for rate in rates:
+            if np.isclose(rate, asked, rtol=1e-9, atol=0):
+                return float(rate)
+        raise StudyError(
+            f"no run of the study has learning_rate={asked}; it has {', '.join(map(str, rates))}"
+        )
 
     @cached_property
     def _metrics(self) -> dict[str, set[str]]:
         tasks: dict[str, set[str]] = {}
-        for task in self.grid.tasks:
-            for metric in task.metrics:
-                tasks.setdefault(metric, set()).add(task.name)
+        for cell in self:
+            for metric in cell.task.metrics:
+                tasks.setdefault(metric, set()).add(cell.task.name)
         for task_name, _, metric in self._scored:
             tasks.setdefault(metric, set()).add(task_name)
         return tasks
@@ -130,112 +152,46 @@ class Cells:
     @cached_property
     def _scored(self) -> set[tuple[str, str, str]]:
         return {
-            (key[1], split, metric)
-            for key, records in self._records.items()
-            for record in records
-            if record and record["status"] == "ok"
+            (cell.task.name, split, metric)
+            for cell in self
+            for record in cell.records.values()
+            if record["status"] == "ok"
             for split, scores in record["scores"].items()
             for metric in scores
         }
 
 
-def chosen_points(
-    cells: Cells,
-    *,
-    metric: str | None,
-    split: str,
-    select: str | float,
-    allow_incomplete: bool,
-    confidence: float,
-) -> pd.DataFrame:
-    """Choose a point for each cell and report it, as `Study.table` says."""
-    fixed_rate = _fixed_rate(cells.grid, select)
-    said = INCOMPLETE_TOO if allow_incomplete else BY_VALIDATION
-    if fixed_rate is not None:
-        said = f"one rate for all, learning_rate={fixed_rate}"
-    rows = []
-    for checkpoint, task, metric_shown in cells.shown(metric, split):
-        recipes = cells.grid.recipes[task.name]
-        cell = choose_and_report(
-            cells.values(checkpoint, task, "validation", task.main_metric),
-            cells.values(checkpoint, task, split, metric_shown),
-            [recipe.learning_rate for recipe in recipes],
-            fixed_rate=fixed_rate,
-            allow_incomplete=allow_incomplete,
-            confidence=confidence,
-        )
-        row: dict[str, Any] = {
-            "checkpoint": checkpoint,
-            "task": task.name,
-            "kind": task.kind,
-            "split": split,
-        }
-        row |= {"metric": metric_shown, "n_ok": cell.n_ok, "n_planned": cell.n_planned}
-        row |= {"select": said} | _interval_columns(cell.interval, confidence)
-        if cell.choice:
-            recipe = recipes[cell.choice.point]
-            row |= {"learning_rate": recipe.learning_rate, "point": cells.point(recipe)}
-            row |= {"at_edge": cell.choice.at_edge}
-            row |= {"collapsed": cells.collapsed(checkpoint, task, recipe)}
-        rows.append(row)
-    return typed(pd.DataFrame(rows, columns=list(TABLE_TYPES)), TABLE_TYPES)
-
-
-def every_point(cells: Cells, *, metric: str | None, split: str, confidence: float) -> pd.DataFrame:
-    """Report each point of each cell without a choice, as `Study.rates` says."""
-    rows = []
-    for checkpoint, task, metric_shown in cells.shown(metric, split):
-        recipes = cells.grid.recipes[task.name]
-        values_PS = cells.values(checkpoint, task, split, metric_shown)
-        for recipe, values_S in zip(recipes, values_PS, strict=True):
-            records = cells.records(checkpoint, task, recipe)
-            states = Counter(record["status"] for record in records if record)
-            scores = values_S[np.isfinite(values_S)]
-            interval = student_t(scores, confidence) if scores.size else None
-            row: dict[str, Any] = {
-                "checkpoint": checkpoint,
-                "task": task.name,
-                "kind": task.kind,
-                "split": split,
-            }
-            row |= {"metric": metric_shown, "n_ok": scores.size, "n_planned": len(records)}
-            row |= {"learning_rate": recipe.learning_rate, "point": cells.point(recipe)}
-            row |= {"diverged": states["diverged"], "failed": states["failed"]}
-            row |= {"collapsed": cells.collapsed(checkpoint, task, recipe)}
-            rows.append(row | _interval_columns(interval, confidence))
-    return typed(pd.DataFrame(rows, columns=list(RATES_TYPES)), RATES_TYPES)
-
-
-def _interval_columns(interval: Interval | None, confidence: float) -> dict[str, Any]:
-    said = f"Student t over seeds, {100 * confidence:g} %"
-    if interval is None:
-        return {"interval": said}
-    ends = {"low": interval.low, "high": interval.high, "half_width": interval.half_width}
-    return {"mean": interval.mean, "interval": said} | ends
-
-
-def _value(record: Mapping[str, Any] | None, split: str, metric: str) -> float:
-    if record is None or record["status"] != "ok":
-        return np.nan
-    return float(record["scores"].get(split, {}).get(metric, np.nan))
-
-
-def _fixed_rate(grid: FrozenGrid, select: str | float) -> float | None:
-    if select == BY_VALIDATION:
-        return None
-    if isinstance(select, str):
-        raise StudyError(f"select: {select!r} is neither {BY_VALIDATION!r} nor a learning rate")
-    rates = sorted({r.learning_rate for recipes in grid.recipes.values() for r in recipes})
-    for rate in rates:
-        if np.isclose(rate, select, rtol=1e-9, atol=0):
-            return rate
-    raise StudyError(
-        f"no run of the study {grid.name!r} has learning_rate={select}; "
-        f"it has {', '.join(map(str, rates))}"
-    )
-
-
-def _refuse(word: str, value: str, known: Sequence[str]) -> None:
+def refuse(word: str, value: str, known: Sequence[str]) -> None:
+    """Raise StudyError: the study has no such metric, split, checkpoint ...; say what it has."""
     close = difflib.get_close_matches(value, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
     raise StudyError(f"no run of this study has a {word} {value!r}; {hint}")
+
+
+def _cell(checkpoint: str, runs: Sequence[AnyRun], latest: Mapping[str, Record]) -> Cell:
+    recipes: dict[str, tuple[int, Any]] = {}
+    for run in runs:
+        recipes.setdefault(run.recipe.identity, (len(recipes), run.recipe))
+    seeds = sorted({run.seed for run in runs})
+    columns = {seed: column for column, seed in enumerate(seeds)}
+    placed = {(recipes[run.recipe.identity][0], columns[run.seed]): run for run in runs}
+    records = {place: latest[run.run_id] for place, run in placed.items() if run.run_id in latest}
+    return Cell(
+        checkpoint=checkpoint,
+        task=runs[0].task,
+        columns=groups_of(runs[0]),
+        recipes=tuple(recipe for _, recipe in recipes.values()),
+        seeds=tuple(seeds),
+        runs=placed,
+        records=records,
+    )
+
+
+def _refuse_mixed_records(
+    groups: Mapping[tuple[str, str], Sequence[AnyRun]], latest: Mapping[str, Record]
+) -> None:
+    by_point: dict[tuple[str, str, str], list[Record | None]] = {}
+    for (row, task), runs in groups.items():
+        for run in runs:
+            by_point.setdefault((row, task, run.recipe.identity), []).append(latest.get(run.run_id))
+    refuse_mixtures(by_point)

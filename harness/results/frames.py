@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.spec import Run
+from harness.foreign import AnyRun
 
 Record = Mapping[str, Any]
 
@@ -89,7 +89,7 @@ def scores_frame(records: Iterable[Record], sweep: Sequence[str]) -> pd.DataFram
 
 
 def missing_frame(
-    planned: Iterable[Run], latest: Mapping[str, Record], sweep: Sequence[str]
+    planned: Iterable[AnyRun], latest: Mapping[str, Record], sweep: Sequence[str]
 ) -> pd.DataFrame:
     """Lay out the planned runs without a good record, with the reason."""
     rows, reasons = [], []
@@ -147,7 +147,7 @@ def _run_columns(records: Sequence[Record], sweep: Sequence[str]) -> pd.DataFram
         name: pd.Series([record[name] for record in records], dtype=type_)
         for name, type_ in NAMES.items()
     }
-    rates = [record["recipe"]["learning_rate"] for record in records]
+    rates = [record["recipe"].get("learning_rate") for record in records]
     columns["learning_rate"] = np.asarray(rates, dtype=np.float64)
     for name in _others(sweep):
         columns[name] = [_plain(record["recipe"].get(name)) for record in records]

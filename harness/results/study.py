@@ -1,54 +1,95 @@
 """The study: what a notebook, the command line and the reports read.
 
-It knows the frozen grid and the ledger only, so it works on a laptop and while runs go on.
+It knows what is planned and the ledger, and asks for predictions only where examples are resampled,
+so it works on a laptop and while runs go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from harness.grid import FrozenGrid, read_frozen
+from harness.errors import StudyError
+from harness.foreign import (
+    AnyGrid,
+    AnyRun,
+    ForeignRun,
+    example_scores_path,
+    read_example_scores,
+    read_grid,
+)
+from harness.grid import SkippedCheckpoint
 from harness.ledger import latest_records, read_ledger
-from harness.predictions import read_predictions
-from harness.results.cells import BY_VALIDATION, Cells, chosen_points, every_point
-from harness.results.checkpoints import with_columns
+from harness.predictions import predictions_path, read_predictions
+from harness.results.analyses import Analyses
+from harness.results.columns import columns_of, split_runs
 from harness.results.frames import missing_frame, records_frame, scores_frame
-from harness.spec import Run
+from harness.results.merging import merge_runs
+
+Paths = str | Path | Sequence[str | Path]
 
 
-def load_study(path: str | Path) -> Study:
-    """Read a study folder; raises StudyError where it is none or can't be read."""
-    folder = Path(path)
-    grid = read_frozen(folder)
-    return Study(folder, grid, latest_records(read_ledger(folder)))
+def load_study(path: Paths) -> Study:
+    """Read a study folder, or several as one study.
+
+    Of several, a run that two of them have counts once. Rows of one checkpoint that differ in a
+    number which is not swept, in attention or in pooling are kept apart by name; raises StudyError
+    where a folder is no study, or tasks or checkpoints of one name are not the same.
+    """
+    folders = [path] if isinstance(path, str | Path) else list(path)
+    paths = tuple(dict.fromkeys(Path(folder) for folder in folders))
+    if not paths:
+        raise StudyError("no study: give at least one folder")
+    grids = tuple(read_grid(folder) for folder in paths)
+    records = itertools.chain.from_iterable(read_ledger(folder) for folder in paths)
+    in_order = sorted(records, key=lambda record: record["finished"])
+    return Study(paths, grids, merge_runs(paths, grids), latest_records(in_order))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study:
-    """The planned runs of a study and the latest record of each run_id, at one moment.
+class Study(Analyses):
+    """The planned runs of one or several study folders, and the latest record of each run_id."""
 
-    In every frame, what is known of a checkpoint (size, objective, steps ...) stands in the last
-    columns: `harness.results.checkpoints`.
-    """
-
-    path: Path
-    grid: FrozenGrid
-    latest: Mapping[str, dict[str, Any]]
+    paths: tuple[Path, ...]
+    grids: tuple[AnyGrid, ...]
+    planned: list[AnyRun]
+    latest: Mapping[str, dict[str, Any]] = field(repr=False)
 
     def __repr__(self) -> str:
         good = len(self.planned) - len(self.missing)
-        return f"Study({str(self.path)!r}: {good} of {len(self.planned)} runs ok)"
+        where = ", ".join(repr(str(path)) for path in self.paths)
+        return f"Study({where}: {good} of {len(self.planned)} runs ok)"
 
-    @cached_property
-    def planned(self) -> list[Run]:
-        """Every run of the frozen grid."""
-        return self.grid.runs()
+    @property
+    def grid(self) -> AnyGrid:
+        """What the folder plans; raises StudyError for a study of several folders."""
+        if len(self.grids) > 1:
+            raise StudyError("a study of several folders has no one grid; see `grids`")
+        return self.grids[0]
+
+    @property
+    def skipped(self) -> tuple[SkippedCheckpoint, ...]:
+        """The checkpoints that were found but could not be used, and why."""
+        return tuple(itertools.chain.from_iterable(grid.skipped for grid in self.grids))
+
+    def where(self, **conditions: Any) -> Study:
+        """Keep the runs that have these values (or one of several) in these columns.
+
+        Columns are checkpoint, task, kind, seed, the recipe's fields, and what is known of the
+        checkpoints: `study.where(size="610m", task=["sst2", "mnli"])`. Raises StudyError for a
+        column or value that no run has.
+        """
+        return self._of(split_runs(self.planned, self._rows, conditions)[0])
+
+    def without(self, **conditions: Any) -> Study:
+        """Leave out the runs that `where` would keep; raises StudyError as it does."""
+        return self._of(split_runs(self.planned, self._rows, conditions)[1])
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -56,71 +97,60 @@ class Study:
 
         `planned` is False for a run that is not in the grid; such a run is in no table.
         """
-        planned = {run.run_id for run in self.planned}
-        return self._known(records_frame(self._recorded, self.grid.sweep, planned))
+        frame = records_frame(self.latest.values(), self.sweep, set(self._rows))
+        return self._with_columns(frame)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row a run, split and metric, with its `value`; a run that is not `ok` has none."""
-        return self._known(scores_frame(self._recorded, self.grid.sweep))
+        return self._with_columns(scores_frame(self.latest.values(), self.sweep))
 
     @cached_property
     def missing(self) -> pd.DataFrame:
         """One row a planned run without a good record, with the `reason`."""
-        return self._known(missing_frame(self.planned, self.latest, self.grid.sweep))
+        return self._with_columns(missing_frame(self.planned, self.latest, self.sweep))
 
     def predictions(self, run_id: str) -> pd.DataFrame:
-        """Read what a run said, a row an example of each split; StudyError if there is none."""
-        return read_predictions(self.path, run_id)
+        """Read what a run said, a row an example of each split; StudyError if there is none.
 
-    def table(
-        self,
-        metric: str | None = None,
-        split: str = "test",
-        select: str | float = BY_VALIDATION,
-        allow_incomplete: bool = False,
-        confidence: float = 0.95,
-    ) -> pd.DataFrame:
-        """Choose a point for each checkpoint and task and report it: one row a cell.
-
-        The choice is by the mean validation score of the task's main metric, or `select` is one
-        learning rate for all. `mean` is over the seeds of the chosen point, `low` to `high` its
-        Student t interval. A cell without a point whose runs are all good has no mean, unless
-        `allow_incomplete`. Raises StudyError for an unknown metric, split or rate, and for records
-        that can't be pooled.
+        Of a foreign run: the ids and scores of its examples.
         """
-        chosen = chosen_points(
-            self._cells,
-            metric=metric,
-            split=split,
-            select=select,
-            allow_incomplete=allow_incomplete,
-            confidence=confidence,
-        )
-        return self._known(chosen)
-
-    def rates(
-        self, metric: str | None = None, split: str = "test", confidence: float = 0.95
-    ) -> pd.DataFrame:
-        """Report every point of each checkpoint and task, without a choice: one row a point.
-
-        `mean` is over the good runs, `n_ok` of `n_planned`. Raises StudyError as `table` does.
-        """
-        points = every_point(self._cells, metric=metric, split=split, confidence=confidence)
-        return self._known(points)
+        run = self._by_id.get(run_id)
+        if isinstance(run, ForeignRun):
+            return self._foreign_predictions(run)
+        found = (path for path in self.paths if predictions_path(path, run_id).exists())
+        return read_predictions(next(found, self.paths[0]), run_id)
 
     @cached_property
-    def _recorded(self) -> list[dict[str, Any]]:
-        """The latest records, under the names that their checkpoints have in the grid now."""
-        names = {run.run_id: run.checkpoint.name for run in self.planned}
-        return [
-            record | {"checkpoint": names.get(run_id, record["checkpoint"])}
-            for run_id, record in self.latest.items()
-        ]
+    def _by_id(self) -> dict[str, AnyRun]:
+        return {run.run_id: run for run in self.planned}
 
-    def _known(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return with_columns(frame, self.grid)
+    def _of(self, runs: list[AnyRun]) -> Study:
+        ids = {run.run_id for run in runs}
+        latest = {run_id: record for run_id, record in self.latest.items() if run_id in ids}
+        return replace(self, planned=runs, latest=latest)
 
-    @cached_property
-    def _cells(self) -> Cells:
-        return Cells(self.grid, self.latest, self.planned)
+    def _with_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Name rows as the tables do, and add what is known of the checkpoints.
+
+        A column that the frame has already, such as the `steps` of a run, is `checkpoint_steps`.
+        """
+        by_row = {self._rows[run.run_id]: run for run in self.planned}
+        rows = frame["run_id"].map(self._rows).fillna(frame["checkpoint"]).astype("str")
+        known = {row: columns_of(run) for row, run in by_row.items()}
+        names = dict.fromkeys(name for columns in known.values() for name in columns)
+        added = {}
+        for name in names:
+            title = f"checkpoint_{name}" if name in frame else name
+            values = [known.get(row, {}).get(name) for row in rows]
+            added[title] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
+        return frame.assign(checkpoint=rows, **added)
+
+    def _foreign_predictions(self, run: ForeignRun) -> pd.DataFrame:
+        for folder in self.paths:
+            path = example_scores_path(folder, run.checkpoint.name, run.task.name)
+            if path.exists():
+                columns = read_example_scores(path, [run.run_id])
+                frame = pd.DataFrame(columns).rename(columns={run.run_id: "score"})
+                return frame.dropna().reset_index(drop=True)
+        raise StudyError(f"run {run.run_id}: its source gave no scores per example")

@@ -53,6 +53,17 @@ def test_plan_counts_and_starts_nothing(
     assert not (tmp_path / "study").exists()
 
 
+def test_plan_says_how_many_seeds_an_interval_needs(
+    harness: Harness, arguments: tuple[object, ...], study: Path
+) -> None:
+    said = harness("plan", *arguments, "--study", study, "--pilot", study, "--half-width", "0.9")
+    assert said.code == 0, said.err
+    assert "seeds for ± 0.9 (2 planned)" in said.out
+    alone = harness("plan", *arguments, "--study", study, "--half-width", "0.9")
+    assert alone.code == 2
+    assert "--half-width needs --pilot STUDY" in alone.err
+
+
 def test_the_same_command_again_runs_nothing_twice(
     harness: Harness, arguments: tuple[object, ...], study: Path
 ) -> None:
@@ -90,7 +101,13 @@ def test_table_by_learning_rate_shows_every_rate(harness: Harness, study: Path) 
 
 
 @pytest.mark.parametrize(
-    ("form", "sign"), [("md", "| checkpoint"), ("latex", r"\toprule"), ("csv", "checkpoint,task,")]
+    ("form", "sign"),
+    [
+        ("md", "| checkpoint"),
+        ("latex", r"\toprule"),
+        ("csv", "checkpoint,task,"),
+        ("json", '"checkpoint":'),
+    ],
 )
 def test_table_writes_every_format_to_the_screen_and_to_a_file(
     harness: Harness, study: Path, tmp_path: Path, form: str, sign: str
@@ -99,6 +116,39 @@ def test_table_writes_every_format_to_the_screen_and_to_a_file(
     file = tmp_path / "table"
     assert harness("table", study, "--format", form, "--output", file).code == 0
     assert sign in file.read_text()
+
+
+@pytest.mark.parametrize("interval", ["seeds", "both", "nested"])
+def test_table_shows_every_interval(harness: Harness, study: Path, interval: str) -> None:
+    said = harness("table", study, "--interval", interval)
+    assert said.code == 0, said.err
+    assert said.out.count(" ± ") >= 2
+
+
+def test_table_by_kind_and_where_and_a_second_study(harness: Harness, study: Path) -> None:
+    said = harness("table", study, "--by", "kind", "--also", study)
+    assert "sequence_classification token_classification" in said.out
+    assert said.out.count("(2/2)") == 2
+    said = harness("table", study, "--where", "task=toy_entities", "--where", "seed=0")
+    assert "toy_sentiment" not in said.out
+    assert "(1/1)" in said.out
+
+
+def test_sensitivity_and_export(harness: Harness, study: Path, tmp_path: Path) -> None:
+    said = harness("sensitivity", study)
+    assert said.code == 0, said.err
+    assert "(all tasks)" in said.out
+    for form in ("csv", "parquet"):
+        assert harness("export", study, "-o", tmp_path / "out", "--format", form).code == 0
+    assert len(pd.read_csv(tmp_path / "out" / "records.csv")) == 8
+    assert len(pd.read_parquet(tmp_path / "out" / "scores.parquet")) > 16
+    assert harness("export", study, "-o", tmp_path / "out", "--format", "xls").code == 2
+
+
+def test_compare_needs_two_sides(harness: Harness, study: Path) -> None:
+    assert "give two checkpoints" in harness("compare", study, "encoder").err
+    assert "no run of this study has a checkpoint 'x'" in harness("compare", study, "x", "y").err
+    assert "there are no two checkpoints" in harness("compare", study, "--all").err
 
 
 def test_table_writes_parquet(harness: Harness, study: Path, tmp_path: Path) -> None:
@@ -111,11 +161,14 @@ def test_table_writes_parquet(harness: Harness, study: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments_", "message"),
     [
-        (("--by", "size"), "--by size"),
+        (("--by", "size"), "no run of this study has a column 'size'"),
+        (("--where", "tsk=a"), "did you mean 'task'"),
+        (("--interval", "all"), "'all' is none of seeds, both, nested"),
         (("--format", "html"), "--format html"),
         (("--metric", "acuracy"), "acuracy"),
         (("--split", "tset"), "tset"),
-        (("--learning-rate", "7"), "7"),
+        (("--select", "7"), "no run of the study has learning_rate=7"),
+        (("--select", "best"), "--select best: must be validation, per-seed or a learning rate"),
     ],
 )
 def test_a_wrong_option_of_table_is_named(

@@ -16,10 +16,15 @@ RUN = (
     "retry-failed study tasks threads-per-run tokenizer workers"
 )
 OPTIONS = {
-    "plan": RUN,
+    "plan": " ".join(sorted([*RUN.split(), "half-width", "pilot"])),
     "run": RUN,
     "status": "",
-    "table": "allow-incomplete by format learning-rate metric output split",
+    "table": "allow-incomplete also by format interval metric output select split where",
+    "compare": "all also correction format interval metric output select split where",
+    "sensitivity": "also format metric output split where",
+    "export": "also format output where",
+    "import encodeval": "study",
+    "import csv": "columns kind metric study",
     "rescore": "metric",
     "checkpoints": "attention name-pattern pooling random-init tokenizer",
     "fetch": "checkpoints grid tasks",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from harness.results import Study, load_study
-from harness.results.checkpoints import checkpoint_columns
 from tests.small_study import CHECKPOINTS, records_of, small_grid, write_study
 
 MLM = CHECKPOINTS[0].model_copy(update={"columns": {"size": "610m", "steps": 42_000, "mask": 0.4}})
@@ -20,15 +18,6 @@ KNOWN = ["size", "checkpoint_steps", "mask", "tied"]
 def study(tmp_path: Path) -> Study:
     grid = small_grid(checkpoints=(MLM, CLM))
     return load_study(write_study(tmp_path, grid, records_of(grid)[1:]))
-
-
-def test_a_name_that_is_taken_gets_a_prefix_and_what_is_unknown_is_absent() -> None:
-    frame = checkpoint_columns(small_grid(checkpoints=(MLM, CLM)))
-    assert list(frame.columns) == KNOWN
-    assert frame.loc["mlm_40", "checkpoint_steps"] == 42_000
-    assert frame["checkpoint_steps"].dtype == "Int64"
-    assert pd.isna(frame.loc["mlm_40", "tied"])
-    assert pd.isna(frame.loc["clm", "mask"])
 
 
 @pytest.mark.parametrize("name", ["records", "scores", "missing", "table", "rates"])

@@ -152,6 +152,8 @@ def test_reading_a_study_needs_neither_torch_nor_ray(tmp_path):
         "import sys; from harness.results import load_study; import harness.report as report;"
         f"study = load_study({str(tmp_path)!r}); layout = report.lay_out(study, study.table());"
         "report.to_markdown(layout); assert 'rich' not in sys.modules; report.to_terminal(layout);"
+        "import harness.metrics.examples, harness.imports;"
+        "study.compare('mlm_40', 'clm', interval='seeds'); study.sensitivity();"
         "print([m for m in ('torch', 'transformers', 'datasets', 'ray') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -188,7 +188,7 @@ def test_a_rate_without_any_good_run_is_absent_among_the_rates(tmp_path):
         ({"metric": "bleu"}, "it has accuracy, f1, spearman"),
         ({"split": "tests"}, "did you mean 'test'"),
         ({"select": 3e-5}, "it has 1e-05, 0.0001"),
-        ({"select": "best"}, "neither 'validation mean' nor a learning rate"),
+        ({"select": "best"}, "nor 'per seed' nor a learning rate"),
     ],
 )
 def test_what_the_study_does_not_have_is_refused(tmp_path, asked, message):

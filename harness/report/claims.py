@@ -1,0 +1,174 @@
+"""Comparisons and sensitivities as text, before they are Markdown, LaTeX or a terminal's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from harness.report.captions import ABSENT
+from harness.report.layout import LaidCell, Layout, number_text
+from harness.results import ALL_TASKS, LEVEL, letter_groups
+
+ONE_RECIPE = (
+    "This compares these checkpoints. A claim about how they were pretrained needs several "
+    "checkpoints of each recipe, pretrained with other seeds; compare `column=value` then."
+)
+NO_INTERVAL = (
+    "no interval, as there is one run a side, or the runs have no scores of the same examples "
+    "(then compare over seeds, or leave the task out)"
+)
+CORRECTED_BY = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+
+
+def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
+    """Lay out what `Study.compare` gave: a row a task; what is told apart is marked."""
+    a, b = frame["a"].iloc[0], frame["b"].iloc[0]
+    header = (
+        "task",
+        a,
+        b,
+        "difference",
+        "interval",
+        "p",
+        f"p ({CORRECTED_BY[correction]})",
+        "better in",
+    )
+    rows = []
+    for row in frame.to_dict("records"):
+        task = row["task"] if row["task"] == ALL_TASKS else f"{row['task']} ({row['metric']})"
+        half = (row["high"] - row["low"]) / 2
+        digits = _decimals(half)
+        texts = (
+            task,
+            _number(row["mean_a"], digits),
+            _number(row["mean_b"], digits),
+            _signed(row["difference"], digits),
+            _interval(row["low"], row["high"], digits),
+            p_text(row["p"]),
+            p_text(row["p_corrected"]),
+            _share(row),
+        )
+        is_real = row["p_corrected"] <= LEVEL
+        rows.append(
+            tuple(LaidCell(text, is_real and place == 3) for place, text in enumerate(texts))
+        )
+    resampled = frame["resampled"].iloc[0]
+    caption = (
+        f"{a} minus {b} on the {frame['split'].iloc[0]} split, with 95 % intervals over "
+        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Bold: told "
+        f"apart at {100 * LEVEL:g} % after correction. Better in: share of pairs of runs in which "
+        f"{a} is the better one."
+    )
+    notes = [] if resampled == "checkpoints" else [ONE_RECIPE]
+    bare = frame.loc[frame["low"].isna() & (frame["task"] != ALL_TASKS), "task"]
+    if not bare.empty:
+        notes.append(f"{NO_INTERVAL}: {', '.join(bare)}")
+    return Layout(header, tuple(rows), caption, tuple(notes))
+
+
+def lay_out_matrix(pairs: pd.DataFrame, correction: str = "holm") -> Layout:
+    """Lay out all pairs of one task (or of all tasks together): row minus column, and groups."""
+    groups = letter_groups(pairs)
+    names = groups["checkpoint"].tolist()
+    found = {(row["a"], row["b"]): row for row in pairs.to_dict("records")}
+    rows = []
+    for name, mean, letters in groups.itertuples(index=False, name=None):
+        cells = [LaidCell(name), LaidCell(_number(mean, 3)), LaidCell(letters)]
+        for other in names:
+            if other == name:
+                cells.append(LaidCell(""))
+                continue
+            row, sign = (found[name, other], 1) if (name, other) in found else (None, -1)
+            row = row or found[other, name]
+            text = _signed(sign * row["difference"], 3)
+            cells.append(LaidCell(text, bool(row["p_corrected"] <= LEVEL)))
+        rows.append(tuple(cells))
+    task = pairs["task"].iloc[0]
+    caption = (
+        f"{task}: row minus column, over {pairs['resampled'].iloc[0]}. Bold: told apart at "
+        f"{100 * LEVEL:g} % after correction by {CORRECTED_BY[correction]} over all pairs and "
+        "tasks. Checkpoints that share a letter are not told apart."
+    )
+    return Layout(("checkpoint", "mean", "groups", *names), tuple(rows), caption, ())
+
+
+def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
+    """Lay out what `Study.sensitivity` gave: a row a checkpoint and task."""
+    budgets = [name for name in frame.columns if name.startswith("best_of_")]
+    header = (
+        "checkpoint", "task", "best", "range", "deviation", "area", "regret", "diverged",
+        "collapsed", *(name.replace("best_of_", "best of ") for name in budgets),
+    )  # fmt: skip
+    rows = [
+        tuple(
+            LaidCell(text)
+            for text in (
+                row["checkpoint"],
+                row["task"] if row["task"] == ALL_TASKS else f"{row['task']} ({row['metric']})",
+                _number(row["best"], 3),
+                _with_bounds(row, "range"),
+                _with_bounds(row, "deviation"),
+                _with_bounds(row, "area"),
+                _number(row["regret"], 3),
+                _percent(row["diverged"]),
+                _percent(row["collapsed"]),
+                *(_number(row[name], 3) for name in budgets),
+            )
+        )
+        for row in frame.to_dict("records")
+    ]
+    caption = (
+        "Means over seeds at each learning rate: the best of them, their range and standard "
+        "deviation across rates, and their mean over log rate (area), with 95 % bounds over seeds. "
+        "Regret: what a task loses by the one rate that is best for all tasks. Best of m: expected "
+        "score of the best on validation of m runs drawn at random."
+    )
+    return Layout(header, tuple(rows), caption, (), names=2)
+
+
+def p_text(p: float) -> str:
+    """Write a p: three decimals, `<0.001` below, a dash where there is none."""
+    if math.isnan(p):
+        return ABSENT
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _decimals(half_width: float) -> int:
+    """Count the decimals that a half width supports, as `number_text` does."""
+    if math.isnan(half_width):
+        return 3
+    _, _, tail = number_text(0.0, half_width).partition(" ± ")
+    return len(tail.partition(".")[2])
+
+
+def _number(value: float, decimals: int) -> str:
+    return ABSENT if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _signed(value: float, decimals: int) -> str:
+    return ABSENT if math.isnan(value) else f"{value:+.{decimals}f}"
+
+
+def _interval(low: float, high: float, decimals: int) -> str:
+    return ABSENT if math.isnan(low) else f"{low:+.{decimals}f} to {high:+.{decimals}f}"
+
+
+def _share(row: Mapping[Hashable, Any]) -> str:
+    if math.isnan(row["improvement"]):
+        return ABSENT
+    ends = (row["improvement_low"], row["improvement_high"])
+    return f"{_percent(row['improvement'])} ({_percent(ends[0])} to {_percent(ends[1])})"
+
+
+def _with_bounds(row: Mapping[Hashable, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if math.isnan(low) or math.isnan(high):
+        return _number(row[name], 3)
+    return f"{row[name]:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _percent(value: float) -> str:
+    return ABSENT if math.isnan(value) else f"{100 * value:.0f} %"

@@ -1,0 +1,232 @@
+"""Is one checkpoint better than another? Rows of pairs on tasks, with corrected p."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.errors import InputError, StudyError
+from harness.results.cells import Cells, refuse
+from harness.results.choosing import BY_VALIDATION, Picked, pick
+from harness.results.columns import is_value, unknown_column
+from harness.results.examples import Drawn, ExampleReader
+from harness.results.frames import typed
+from harness.results.pairs import Pair, improvement, numbers
+from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
+
+CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
+ALL_TASKS = "(all tasks)"
+RESAMPLED = {"seeds": "seeds", "both": "seeds and examples"}
+
+HEAD = {"a": "str", "b": "str", "task": "str", "kind": "str", "metric": "str", "split": "str"}
+NUMBERS = ("mean_a", "mean_b", "difference", "low", "high", "p", "p_corrected")
+CHECKS = (
+    "p_permutation", "p_mcnemar", "improvement", "improvement_low", "improvement_high",
+)  # fmt: skip
+PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | {"resampled": "str"}
+COMPARE_TYPES = (
+    HEAD
+    | dict.fromkeys((*NUMBERS, *CHECKS), "float64")
+    | {"n_a": "int64", "n_b": "int64", "resampled": "str"}
+)
+
+Row = dict[str, Any]
+Picks = Mapping[tuple[str, str], Picked]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparer:
+    """Compares checkpoints, or groups of them, on the runs that a choice of rates reports.
+
+    Raises StudyError for an unknown `interval` or `correction`.
+    """
+
+    cells: Cells
+    reader: ExampleReader
+    metric: str | None = None
+    split: str = "test"
+    select: str | float = BY_VALIDATION
+    interval: str = "both"
+    correction: str = "holm"
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the words."""
+        for word, value, known in (
+            ("interval", self.interval, RESAMPLED),
+            ("correction", self.correction, CORRECTIONS),
+        ):
+            if value not in known:
+                raise StudyError(f"{word}: {value!r} is none of {', '.join(known)}")
+
+    def compare(self, a: str, b: str) -> pd.DataFrame:
+        """Compare two sides on every task that both have whole, then on all of these together."""
+        sides = self._side(a), self._side(b)
+        if shared := sorted(set(sides[0]) & set(sides[1])):
+            raise StudyError(f"{shared[0]!r} stands on both sides")
+        picks = self._picks({*sides[0], *sides[1]})
+        pairs = [
+            Pair(
+                tuple(picks[checkpoint, task] for checkpoint in sides[0]),
+                tuple(picks[checkpoint, task] for checkpoint in sides[1]),
+            )
+            for task in self.cells.tasks
+            if all((checkpoint, task) in picks for checkpoint in (*sides[0], *sides[1]))
+        ]
+        if not pairs:
+            raise StudyError(f"{a} and {b} have no task with all runs good on both sides")
+        drawn = self._draw(pairs)
+        rows = self._corrected([self._row(pair, drawn) for pair in pairs])
+        if len(rows) > 1:
+            rows.append(self._all_tasks(pairs, drawn))
+        frame = pd.DataFrame([{"a": a, "b": b} | row for row in rows], columns=list(COMPARE_TYPES))
+        return typed(frame, COMPARE_TYPES)
+
+    def compare_all(self) -> pd.DataFrame:
+        """Compare every pair of checkpoints on every task, and on all tasks that both have whole.
+
+        The corrections are over all pairs and tasks; over all pairs, for all tasks together.
+        """
+        picks = self._picks()
+        by_names = {
+            (a, b): [
+                Pair((picks[a, task],), (picks[b, task],))
+                for task in self.cells.tasks
+                if (a, task) in picks and (b, task) in picks
+            ]
+            for a, b in itertools.combinations(self.cells.checkpoints, 2)
+        }
+        drawn = self._draw(itertools.chain.from_iterable(by_names.values()))
+        single: list[Row] = []
+        together: list[Row] = []
+        for (a, b), pairs in by_names.items():
+            estimates = [pair.estimate(drawn) for pair in pairs]
+            names = {"a": a, "b": b, "resampled": RESAMPLED[self.interval]}
+            single += [
+                names | pair.head() | numbers(estimate, self.confidence)
+                for pair, estimate in zip(pairs, estimates, strict=True)
+            ]
+            if len(pairs) > 1:
+                found = numbers(average(estimates), self.confidence)
+                together.append(names | self._means(pairs) | found)
+        rows = [*self._corrected(single), *self._corrected(together)]
+        return typed(pd.DataFrame(rows, columns=list(PAIR_TYPES)), PAIR_TYPES)
+
+    def with_best(self) -> pd.DataFrame:
+        """Compare the best checkpoint of each task with all others: rows as of `compare_all`.
+
+        `a` is the best. The corrections are over all rows. Tasks with an absent cell are left out.
+        """
+        picks = self._picks()
+        planned = [cell.task.name for cell in self.cells]
+        pairs = []
+        for task in self.cells.tasks:
+            of_task = [picked for (_, name), picked in picks.items() if name == task]
+            if len(of_task) == planned.count(task):
+                best = max(of_task, key=lambda picked: float(picked.scores.mean()))
+                pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
+        drawn = self._draw(pairs)
+        rows = [
+            {"a": pair.a[0].cell.checkpoint, "b": pair.b[0].cell.checkpoint}
+            | {"resampled": RESAMPLED[self.interval], **pair.head()}
+            | numbers(pair.estimate(drawn), self.confidence)
+            for pair in pairs
+        ]
+        return typed(pd.DataFrame(self._corrected(rows), columns=list(PAIR_TYPES)), PAIR_TYPES)
+
+    def _side(self, text: str) -> list[str]:
+        """Find the checkpoints of a side: a name, or all that have `column=value`."""
+        if text in self.cells.checkpoints:
+            return [text]
+        column, sign, value = text.partition("=")
+        if not sign:
+            refuse("checkpoint", text, self.cells.checkpoints)
+        known = {name for cell in self.cells for name in cell.columns}
+        if column not in known:
+            raise StudyError(unknown_column(column, known))
+        found = [c.checkpoint for c in self.cells if is_value(c.columns.get(column), value)]
+        if not found:
+            seen = sorted({str(cell.columns.get(column)) for cell in self.cells})
+            raise StudyError(f"no checkpoint has {text}; there is {', '.join(seen)}")
+        return list(dict.fromkeys(found))
+
+    def _picks(self, checkpoints: Collection[str] | None = None) -> Picks:
+        chosen = pick(
+            self.cells,
+            metric=self.metric,
+            split=self.split,
+            select=self.select,
+            checkpoints=checkpoints,
+        )
+        return {(p.cell.checkpoint, p.cell.task.name): p for p in chosen if p.is_whole}
+
+    def _draw(self, pairs: Iterable[Pair]) -> dict[str, Drawn | None]:
+        """Draw the examples of each task; None where its runs can't be paired by example."""
+        drawn: dict[str, Drawn | None] = {}
+        faults: list[str] = []
+        if self.interval == "seeds":
+            return drawn
+        by_task: dict[str, list[Picked]] = {}
+        for pair in pairs:
+            if pair.is_single:
+                by_task.setdefault(pair.task, []).extend((*pair.a, *pair.b))
+        for task, picks in by_task.items():
+            try:
+                drawn |= self.reader.draw(picks, seed=self.seed)
+            except InputError as error:
+                drawn[task] = None
+                faults.append(str(error))
+        if faults and not any(drawn.values()):
+            raise StudyError(
+                "\n".join(faults) + "\nWithout scores of the same examples, compare over seeds "
+                "alone: interval 'seeds'"
+            )
+        return drawn
+
+    def _corrected(self, rows: list[Row]) -> list[Row]:
+        """Add the corrected p to rows that are one family."""
+        p_values = CORRECTIONS[self.correction](np.array([row["p"] for row in rows], dtype=float))
+        return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
+
+    def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
+        a, b = pair.units
+        return (
+            pair.head()
+            | numbers(pair.estimate(drawn), self.confidence)
+            | pair.counts
+            | {"resampled": self._resampled(pair)}
+            | improvement(
+                a[:, None], b[:, None], name=pair.task, confidence=self.confidence, seed=self.seed
+            )
+            | pair.by_example(drawn, self.seed)
+        )
+
+    def _all_tasks(self, pairs: Sequence[Pair], drawn: Mapping[str, Drawn | None]) -> Row:
+        """Average over tasks; of recipes, first each checkpoint, then over checkpoints."""
+        estimate = average([pair.estimate(drawn) for pair in pairs])
+        row = self._means(pairs) | {"resampled": self._resampled(pairs[0])}
+        row |= {side: sum(pair.counts[side] for pair in pairs) for side in ("n_a", "n_b")}
+        sides = [list(side) for side in zip(*(pair.units for pair in pairs), strict=True)]
+        if all(len({units.size for units in side}) == 1 for side in sides):
+            a, b = (np.stack(side, axis=1) for side in sides)
+            if pairs[0].is_of_recipes:
+                estimate = subtract(over_seeds(a.mean(axis=1)), over_seeds(b.mean(axis=1)))
+            row |= improvement(a, b, name=ALL_TASKS, confidence=self.confidence, seed=self.seed)
+        row |= numbers(estimate, self.confidence)
+        # One question of its own: a family of one.
+        return row | {"p_corrected": row["p"]}
+
+    def _means(self, pairs: Iterable[Pair]) -> Row:
+        a, b = (float(np.mean(side)) for side in zip(*(pair.means for pair in pairs), strict=True))
+        return {"task": ALL_TASKS, "split": self.split, "mean_a": a, "mean_b": b}
+
+    def _resampled(self, pair: Pair) -> str:
+        if pair.is_of_recipes:
+            return "checkpoints"
+        return RESAMPLED[self.interval] if pair.is_single else "seeds, with these checkpoints"

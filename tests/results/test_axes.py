@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.errors import StudyError
+from harness.results import PER_SEED, load_study
+from harness.spec import Recipe
+from tests.results.example_study import BETTER, study_of
+from tests.results.test_comparing import MEANS, recipes_study
+from tests.small_study import (
+    CHECKPOINTS,
+    SST2,
+    checkpoint_named,
+    record_of,
+    records_of,
+    small_grid,
+    write_study,
+)
+
+
+def test_kinds_average_their_tasks_and_rows_average_checkpoints(tmp_path):
+    table = recipes_study(tmp_path, MEANS).table(by=["objective", "kind"])
+    assert list(table.columns[:3]) == ["objective", "kind", "metric"]
+    cell = table.set_index(["objective", "kind"]).loc[("clm", "sequence_classification")]
+    assert cell["mean"] == pytest.approx(0.615)
+    assert (cell["checkpoints"], cell["tasks"], cell["n_ok"], cell["n_planned"]) == (3, 1, 6, 6)
+
+
+def test_the_interval_of_a_mean_of_fixed_cells_adds_their_variances(tmp_path):
+    """Three checkpoints, two seeds each that differ by 0.01: s² / 2 of each, Satterthwaite."""
+    table = recipes_study(tmp_path, MEANS).table(by=["objective", "kind"])
+    variance = 3 * (0.01**2 / 2 / 2) / 9
+    half = 3.182446 * np.sqrt(variance)
+    assert table["half_width"].iloc[0] == pytest.approx(half, rel=1e-5)
+
+
+def test_a_group_with_an_absent_cell_is_absent(tmp_path):
+    grid = small_grid(rates=(1e-5,))
+
+    def make(run):
+        is_hole = run.task.name == SST2.name and run.seed == 0 and run.checkpoint.name == "clm"
+        return None if is_hole else record_of(run, 0.8, 0.8)
+
+    study = load_study(write_study(tmp_path, grid, records_of(grid, make)))
+    table = study.table(by=["attention", "task"]).set_index("task")
+    assert np.isnan(table.loc["sst2", "mean"])
+    assert (table.loc["sst2", "n_ok"], table.loc["sst2", "n_planned"]) == (5, 6)
+    assert table.loc["stsb", "mean"] == pytest.approx(0.8)
+
+
+def test_rates_can_be_grouped_too(tmp_path):
+    table = recipes_study(tmp_path, MEANS).table(by=["learning_rate", "objective", "kind"])
+    assert set(table["learning_rate"]) == {1e-5}
+    assert "select" not in table
+    assert len(table) == 4
+
+
+def test_an_unknown_axis_is_refused(tmp_path):
+    with pytest.raises(StudyError, match="column 'sise'; there are"):
+        recipes_study(tmp_path, MEANS).table(by="sise")
+
+
+def test_runs_can_be_filtered_by_any_column(tmp_path):
+    study = recipes_study(tmp_path, MEANS)
+    kept = study.where(objective="clm", task=["sst2"], learning_rate="1e-5")
+    assert {run.checkpoint.name for run in kept.planned} == {"a1", "a2", "a3"}
+    assert len(kept.planned) == len(kept.records) == 6
+    assert len(study.without(objective="clm").planned) == 12
+    assert study.where(attention="native", seed=0).table()["n_planned"].max() == 1
+    with pytest.raises(StudyError, match="did you mean 'objective'"):
+        study.where(objectiv="clm")
+    with pytest.raises(StudyError, match="no run has objective=rtd; there is clm, mlm"):
+        study.where(objective="rtd")
+
+
+def test_frames_have_the_columns_of_the_checkpoints(tmp_path):
+    study = recipes_study(tmp_path, MEANS)
+    for frame in (study.records, study.scores):
+        assert dict(zip(frame["checkpoint"], frame["objective"], strict=True)) == dict(MEANS.keys())
+    assert "objective" in study.missing
+
+
+def test_per_seed_takes_the_best_rate_of_each_seed(tmp_path):
+    grid = small_grid(tasks=(SST2,), checkpoints=CHECKPOINTS[:1], seeds=(0, 1))
+
+    def make(run):
+        small = run.recipe.learning_rate == 1e-5
+        return record_of(run, 0.9 if small == (run.seed == 0) else 0.1, 0.5 + run.seed / 10)
+
+    study = load_study(write_study(tmp_path, grid, records_of(grid, make)))
+    cell = study.table(select=PER_SEED).iloc[0]
+    assert cell["mean"] == pytest.approx(0.55)
+    assert pd.isna(cell["learning_rate"])
+    assert cell["select"] == PER_SEED
+
+
+def test_an_interval_over_seeds_and_examples_is_wider_than_over_seeds(tmp_path):
+    study = study_of(tmp_path, BETTER)
+    seeds, both = (study.table(interval=kind)["half_width"] for kind in ("seeds", "both"))
+    assert (both > seeds).all()
+    assert study.table(interval="both")["half_width"].equals(both)
+    assert list(study.table(interval="nested")["half_width"]) == pytest.approx(list(both), rel=0.02)
+
+
+def test_a_cell_whose_examples_differ_has_a_mean_and_no_interval(tmp_path):
+    table = study_of(tmp_path, BETTER, ids={2: "other-"}).table(interval="both")
+    assert np.isfinite(table["mean"]).all()
+    assert table["half_width"].isna().all()
+    assert table["interval"].str.startswith("none: sst2: runs").all()
+
+
+def two_studies(tmp_path, first, second):
+    grids = [small_grid(**(changes | {"tasks": (SST2,)})) for changes in (first, second)]
+    folders = [tmp_path / "one", tmp_path / "two"]
+    return [
+        write_study(folder, grid, records_of(grid))
+        for folder, grid in zip(folders, grids, strict=True)
+    ]
+
+
+def test_studies_are_merged_and_a_run_of_both_counts_once(tmp_path):
+    folders = two_studies(tmp_path, {}, {"rates": (1e-4, 1e-3)})
+    study = load_study(folders)
+    assert len(study.planned) == len(study.records) == 18
+    assert set(study.rates()["learning_rate"]) == {1e-5, 1e-4, 1e-3}
+    assert "18 of 18" in repr(study)
+
+
+def test_another_precision_is_a_row_of_its_own(tmp_path):
+    fp32, bf16 = (
+        {"recipes": {"sst2": (Recipe(learning_rate=1e-5, max_steps=10, precision=precision),)}}
+        for precision in ("fp32", "bf16")
+    )
+    table = load_study(two_studies(tmp_path, fp32, bf16)).table()
+    assert list(table["checkpoint"]) == [
+        "mlm_40 [precision=fp32]",
+        "clm [precision=fp32]",
+        "mlm_40 [precision=bf16]",
+        "clm [precision=bf16]",
+    ]
+    assert set(table["n_planned"]) == {3}
+
+
+def test_another_attention_is_a_row_of_its_own(tmp_path):
+    causal = CHECKPOINTS[0].model_copy(update={"attention": "causal"})
+    folders = two_studies(tmp_path, {"checkpoints": CHECKPOINTS[:1]}, {"checkpoints": (causal,)})
+    assert list(load_study(folders).table()["checkpoint"]) == [
+        "mlm_40 [attention=native]",
+        "mlm_40 [attention=causal]",
+    ]
+
+
+def test_other_checkpoints_or_cards_of_one_name_are_refused(tmp_path):
+    other = checkpoint_named("clm", "c" * 16)
+    folders = two_studies(tmp_path, {}, {"checkpoints": (other,)})
+    with pytest.raises(StudyError, match="checkpoint 'clm' is not the same in"):
+        load_study(folders)
+    card = SST2.model_copy(update={"max_length": 64})
+    grid = small_grid(tasks=(card,))
+    write_study(tmp_path / "three", grid)
+    with pytest.raises(StudyError, match="task 'sst2' is not the same in"):
+        load_study([folders[0], tmp_path / "three"])
+
+
+def test_other_data_in_a_second_study_is_refused(tmp_path):
+    one, two = small_grid(tasks=(SST2,)), small_grid(tasks=(SST2,), seeds=(3, 4))
+    splits = {"train": "1" * 16, "validation": "2" * 16, "test": "9" * 16}
+    write_study(tmp_path / "one", one, records_of(one))
+    write_study(
+        tmp_path / "two", two, records_of(two, lambda run: record_of(run, 0.5, 0.5, splits=splits))
+    )
+    with pytest.raises(StudyError, match="the data of the test split differs"):
+        load_study([tmp_path / "one", tmp_path / "two"]).table()
