@@ -85,7 +85,7 @@ def test_a_grown_grid_runs_only_what_is_new(
 
 def test_status_counts(harness: Harness, study: Path) -> None:
     said = harness("status", study)
-    assert "8 runs planned ok 8 diverged 0 failed 0 left 0" in said.out
+    assert "8 runs planned ok 8 diverged 0 failed 0 blocked 0 left 0" in said.out
 
 
 def test_table_shows_n_in_every_cell(harness: Harness, study: Path) -> None:
