@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,7 @@ class Analyses:
     grids: tuple[AnyGrid, ...]
     planned: list[AnyRun]
     latest: Mapping[str, dict[str, Any]]
+    _with_columns: Callable[[pd.DataFrame], pd.DataFrame]
 
     @property
     def sweep(self) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ class Analyses:
             self._cells, self._reader, interval=interval, confidence=confidence, seed=seed
         )
         names = (by,) if isinstance(by, str) else tuple(by)
-        return make_table(
+        table = make_table(
             tabler,
             self._cells,
             names,
@@ -78,6 +79,7 @@ class Analyses:
             select=select,
             allow_incomplete=allow_incomplete,
         )
+        return self._with_columns(table)
 
     def rates(
         self, metric: str | None = None, split: str = "test", confidence: float = 0.95

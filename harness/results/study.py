@@ -134,9 +134,15 @@ class Study(Analyses):
         """Name rows as the tables do, and add what is known of the checkpoints.
 
         A column that the frame has already, such as the `steps` of a run, is `checkpoint_steps`.
+        A frame whose rows are no checkpoints stays as it is.
         """
         by_row = {self._rows[run.run_id]: run for run in self.planned}
-        rows = frame["run_id"].map(self._rows).fillna(frame["checkpoint"]).astype("str")
+        if "run_id" in frame:
+            rows = frame["run_id"].map(self._rows).fillna(frame["checkpoint"]).astype("str")
+        elif "checkpoint" in frame and set(frame["checkpoint"]) <= set(by_row):
+            rows = frame["checkpoint"]
+        else:
+            return frame
         known = {row: columns_of(run) for row, run in by_row.items()}
         names = dict.fromkeys(name for columns in known.values() for name in columns)
         added = {}
