@@ -14,10 +14,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ray
-from ray import tune
+from ray import cloudpickle, tune
 from ray.air.execution._internal import actor_manager
 from ray.exceptions import NodeDiedError, OutOfMemoryError, RayActorError, RayTaskError
 from ray.tune.execution import tune_controller
@@ -168,7 +169,7 @@ class _Scheduler:
                 max_failures=0,
                 raise_on_failed_trial=False,
                 stop=None if _is_client() else _StopAll(self.stop),
-                callbacks=None if _is_client() else [_StopAtFault(self.stop)],
+                callbacks=None if _is_client() else [_StopAtLostStudy(self.stop)],
                 verbose=0,
             )
             errors: list[Exception | None] = [None] * len(shards)
@@ -193,16 +194,18 @@ class _StopAll(tune.Stopper):  # type: ignore[misc]
         return NoopStopper, ()  # Tune writes its stopper into a snapshot that nobody reads
 
 
-class _StopAtFault(tune.Callback):  # type: ignore[misc]
-    """Sets an event once a worker fails in a way that every other one would."""
+class _StopAtLostStudy(tune.Callback):  # type: ignore[misc]
+    """Sets an event once a worker can't write to the study: no other one could."""
 
     def __init__(self, event: threading.Event) -> None:
         self._event = event
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **_: Any) -> None:
-        error = _error_of(trial)
-        if error is not None and not _is_worker_gone(error):
-            self._event.set()
+        path = trial.pickled_error_file  # `get_pickled_error` finds it only when all has ended
+        if path is not None:
+            error = cloudpickle.loads(Path(path).read_bytes())
+            if isinstance(error, StudyLostError):
+                self._event.set()
 
 
 def _run_rounds(shards: Sequence[Shard], scheduler: _Scheduler, progress: Progress) -> None:
