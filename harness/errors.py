@@ -9,6 +9,7 @@ HarnessError               yours to fix: prints without a traceback, exit code 2
 └── RunError               one run can't be completed; becomes that run's record
     ├── DivergedError      the loss or a gradient is no longer finite
     └── WorkerLostError    a process can execute no further run (harness.execute)
+        └── StudyLostError the study can't be written any more: nothing goes on
 
 Anything else that escapes is a fault of harness itself and prints with its traceback.
 """

@@ -191,7 +191,9 @@ def execute(grid: FrozenGrid, study: Path, place: Place, *, retry_failed: bool =
             on_checkpoint=lambda item: progress.say(f"trying checkpoint {item.name}"),
             on_plan=on_plan,
             on_record=progress.advance,
-            on_interrupt=lambda: console.print("stopping (Ctrl-C again: at once)"),
+            on_interrupt=lambda: console.print(
+                "stopping; runs in flight get a few seconds, then they are cut off (again: at once)"
+            ),
         )
         outcome = run_study(grid, study, place, retry_failed=retry_failed, listener=listener)
     _conclude(study, outcome)
