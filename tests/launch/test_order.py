@@ -88,7 +88,7 @@ GRID: dict[str, Any] = {
 def frozen(world: SmallWorld, **changes: Any) -> FrozenGrid:
     grid = TypeAdapter(Grid).validate_python(GRID | changes)
     cards = {"sst2": SST2, "stsb": STSB}
-    return freeze(grid, cards, [discover(world.folder / "encoder")], Path("g.yaml"))
+    return freeze(grid, cards, discover(world.folder / "encoder"), Path("g.yaml"))
 
 
 def test_a_grid_may_say_it_too(world: SmallWorld) -> None:
