@@ -42,7 +42,8 @@ class Workplace:
     """Where runs are executed.
 
     `device` is `cpu` or `cuda`, `threads` are those of one run. `keep` are ids of runs whose
-    weights other runs will start from.
+    weights other runs will start from. `batch_tokens`: padded tokens of a batch in prediction;
+    None: as many as suit the device.
     """
 
     study: Path
@@ -51,11 +52,12 @@ class Workplace:
     device: str = "cpu"
     threads: int = 1
     keep: frozenset[str] = frozenset()
+    batch_tokens: int | None = None
 
     @property
     def max_tokens(self) -> int:
         """Padded tokens of a batch in prediction."""
-        return MAX_TOKENS[self.device]
+        return self.batch_tokens or MAX_TOKENS[self.device]
 
 
 class Clock:

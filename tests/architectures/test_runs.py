@@ -64,7 +64,7 @@ def test_a_few_steps_of_each_kind_and_predictions_that_padding_does_not_change(
     run = Run(task=few(world.tasks[task]), checkpoint=zoo(name), recipe=RECIPE, seed=0)
     predictions = []
     for way, max_tokens in (("together", 16_384), ("alone", 1)):
-        workplace = dataclasses.replace(world.workplace(tmp_path / way), max_tokens=max_tokens)
+        workplace = dataclasses.replace(world.workplace(tmp_path / way), batch_tokens=max_tokens)
         record = Worker(workplace).execute(run)
         assert record["status"] == "ok", record["error"]
         assert record["sees_future"] is ZOO[name].sees_future
