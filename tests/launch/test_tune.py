@@ -185,7 +185,7 @@ def finish(study: Path) -> None:
     command = [sys.executable, "-m", "tests.launch.recording", str(study), "0.01"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"planned {160 - before}\n" in done.stdout
-    assert f"Outcome(ok={160 - before}, diverged=0, failed=0, left=0" in done.stdout
+    assert f"Outcome(ok={160 - before}, diverged=0, failed=0, blocked=0, left=0" in done.stdout
     times = Counter(record["run_id"] for record in read_ledger(study))
     assert len(times) == 160
     assert set(times.values()) == {1}
@@ -213,5 +213,8 @@ def test_ctrl_c_ends_a_study_cleanly_and_it_can_go_on(tmp_path: Path, whole_grou
     assert driver.returncode == 0
     assert "stopping" in output
     left = 160 - recorded
-    assert f"Outcome(ok={recorded}, diverged=0, failed=0, left={left}, interrupted=True)" in output
+    assert (
+        f"Outcome(ok={recorded}, diverged=0, failed=0, blocked=0, left={left}, interrupted=True)"
+        in output
+    )
     finish(tmp_path / "study")
