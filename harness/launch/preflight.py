@@ -42,7 +42,9 @@ def check_tasks(
             check_metrics(task)
             examples = load_examples(task, data_root)
         except InputError as error:
-            faults.append(f"task {task.name}: {error}")
+            said = str(error)
+            owner = f"task {task.name}: "
+            faults.append(said if said.startswith(owner) else owner + said)
         else:
             sizes[task.name] = measure(examples)
             fingerprints[task.name] = {str(k): v for k, v in examples.fingerprints.items()}

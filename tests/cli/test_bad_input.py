@@ -86,7 +86,7 @@ def test_a_data_root_that_is_not_there_is_named(refused, tmp_path: Path) -> None
 def test_a_missing_data_file_is_named_with_its_place(refused, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     said = refused(data=tmp_path / "data")
-    assert "toy_sentiment" in said
+    assert said.count("task toy_sentiment: ") == 1
     assert "train.tsv" in said
 
 
