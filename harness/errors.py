@@ -4,6 +4,7 @@ HarnessError               yours to fix: prints without a traceback, exit code 2
 ├── InputError             a file or a value given by you is wrong
 │   ├── SpecError          a YAML file has faults; all of them, each at file:line: key
 │   ├── DataError          a data file is missing, unreadable, empty or not what its card says
+│   │   └── AbsentDataError none of a task's data are here, on disk or from the hub
 │   ├── CheckpointError    a checkpoint folder can't be used
 │   └── StudyError         a study folder does not fit what is asked of it
 └── RunError               one run can't be completed; becomes that run's record
@@ -31,6 +32,10 @@ class SpecError(InputError):
 
 class DataError(InputError):
     """A data file is missing, unreadable, empty, or not what its card says."""
+
+
+class AbsentDataError(DataError):
+    """None of a task's data are on this machine, and the hub does not give them."""
 
 
 class CheckpointError(InputError):

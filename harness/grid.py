@@ -83,11 +83,18 @@ Sweep: Any = create_model("Sweep", __base__=_Points, **_fields)
 
 
 class Override(Spec):
-    """What differs for some tasks: recipe fields, or the task that their runs start from."""
+    """What differs for some tasks: recipe fields, where runs start, what they are tested on."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
     recipe: PartialRecipe = PartialRecipe()
     start_from: Start | None = None
+    further: tuple[str, ...] | None = Field(
+        None, description="of the card's further test sets or collections; None: all of them"
+    )
+
+    _each_once = field_validator("further")(
+        lambda names: names if names is None else _refuse_duplicates(names)
+    )
 
 
 class Select(Spec):
@@ -163,6 +170,18 @@ class Grid(Spec):
         """Say what the runs of a task start from: what the grid says, else what its card says."""
         starts = [one.start_from for one in self.overrides if task.name in one.tasks]
         return next((start for start in reversed(starts) if start), task.start_from)
+
+    def adapt(self, task: Task) -> Task:
+        """Give a card as this grid uses it: where its runs start, what they are tested on.
+
+        Raises:
+            ValueError: the grid names a further test set that the card lacks.
+        """
+        for override in self.overrides:
+            if task.name in override.tasks and override.further is not None:
+                task = task.with_further(override.further)
+        start = self.start_of(task)
+        return task if start is None else task.model_copy(update={"start_from": start})
 
 
 class SkippedCheckpoint(Spec):
@@ -292,21 +311,18 @@ def freeze(grid: Grid, catalogue: Mapping[str, Task], found: Discovery, file: Pa
     """Resolve a grid's names; every unknown task is reported at once.
 
     Raises:
-        SpecError: a task is unknown.
+        SpecError: a task is unknown, or one of its test sets.
     """
     faults, resolved = [], []
     for position, name in enumerate(grid.tasks):
         try:
-            resolved.append(find_task(name, catalogue))
+            resolved.append(grid.adapt(find_task(name, catalogue)))
         except SpecError as error:
             faults.append(f"{file}: tasks.{position}: {error}")
+        except ValueError as error:
+            faults.append(f"{file}: overrides: further: {error}")
     if faults:
         raise SpecError("\n".join(faults))
-    resolved = [
-        task if start is None else task.model_copy(update={"start_from": start})
-        for task in resolved
-        for start in [grid.start_of(task)]
-    ]
     frozen = FrozenGrid(
         name=grid.name,
         tasks=tuple(resolved),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -279,6 +279,21 @@ Start = Annotated[
 """`start_from: mnli` is short for `start_from: {task: mnli}`."""
 
 
+class Size(Spec):
+    """How large a task is, as published: what a plan counts with where the data are not here.
+
+    Counts are of the splits as the card cuts them, by name, further test sets included.
+    """
+
+    examples: dict[Name, Annotated[int, Field(gt=0)]] = Field(
+        description="split -> examples; for retrieval, training pairs and queries"
+    )
+    documents: dict[Name, Annotated[int, Field(gt=0)]] = Field(
+        default_factory=dict, description="split -> documents ranked; retrieval only"
+    )
+    tokens: float = Field(gt=0, description="of an input, about")
+
+
 class TaskCommon(Spec):
     """What every task card has."""
 
@@ -291,6 +306,7 @@ class TaskCommon(Spec):
         None, gt=0, description="tokens of an input; None: the checkpoint's own limit"
     )
     start_from: Start | None = None
+    size: Size | None = None
     licence: str | None = None
     citation: str | None = None
     notes: str | None = None
@@ -299,8 +315,22 @@ class TaskCommon(Spec):
     )
 
     not_identity: ClassVar[frozenset[str]] = frozenset(
-        {"description", "licence", "citation", "notes", "metrics", "home", "start_from"}
+        {"description", "licence", "citation", "notes", "metrics", "home", "start_from", "size"}
     )
+
+    further_key: ClassVar[str]
+    """The key of the card that holds its further test sets."""
+
+    @model_validator(mode="after")
+    def _size_is_of_its_splits(self) -> Self:
+        splits = {*ROLES, *self.further}
+        ranked = splits - {"train"} if isinstance(self, Retrieval) else set()
+        for key, wanted in {"examples": splits, "documents": ranked}.items():
+            given = wanted if self.size is None else set(getattr(self.size, key))
+            if given != wanted:
+                names = ", ".join(sorted(given ^ wanted))
+                raise ValueError(f"size.{key}: needs one count for each split ({names})")
+        return self
 
     @cached_property
     def identity(self) -> str:
@@ -315,7 +345,27 @@ class TaskCommon(Spec):
     @property
     def further(self) -> tuple[str, ...]:
         """Names of the splits that are tested beside `test`; each has predictions and scores."""
-        return ()
+        return tuple(getattr(self, self.further_key) or ())
+
+    def with_further(self, names: Collection[str]) -> Self:
+        """Give the task with only these of its further test sets.
+
+        Raises:
+            ValueError: it has no such test set.
+        """
+        for name in names:
+            if name not in self.further:
+                known = ", ".join(self.further) or "none"
+                raise ValueError(f"{self.name} has no further test set {name!r} (it has: {known})")
+
+        def kept(of: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: value for key, value in of.items() if key in {*ROLES, *names}}
+
+        update: dict[str, Any] = {self.further_key: kept(getattr(self, self.further_key) or {})}
+        if self.size is not None:
+            counts = {key: kept(getattr(self.size, key)) for key in ("examples", "documents")}
+            update["size"] = self.size.model_copy(update=counts)
+        return self.model_copy(update={key: value or None for key, value in update.items()})
 
 
 def _refuse_roles(sets: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -332,12 +382,9 @@ class TaskOfRows(TaskCommon):
         None, min_length=1, description="name -> a test set beside `test`"
     )
 
-    _own_names = field_validator("test_sets")(_refuse_roles)
+    further_key = "test_sets"
 
-    @property
-    def further(self) -> tuple[str, ...]:
-        """Names of the further test sets."""
-        return tuple(self.test_sets or ())
+    _own_names = field_validator("test_sets")(_refuse_roles)
 
 
 Text = str | Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
@@ -414,12 +461,9 @@ class Retrieval(TaskCommon):
         None, min_length=1, description="name -> a collection tested beside `test`"
     )
 
-    _own_names = field_validator("collections")(_refuse_roles)
+    further_key = "collections"
 
-    @property
-    def further(self) -> tuple[str, ...]:
-        """Names of the further collections."""
-        return tuple(self.collections or ())
+    _own_names = field_validator("collections")(_refuse_roles)
 
     def document_template(self, split: str) -> str:
         """Give the template of the documents of a split."""

@@ -7,11 +7,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from harness.data.lengths import effective_max_length
+from harness.data.splits import hold_out
 from harness.data.templates import columns_of, render, render_template
 from harness.grid import Grid, find_grid_file
 from harness.metrics import check_metrics
 from harness.shipped import shipped_folder
 from harness.spec import (
+    HoldOut,
     QuestionAnswering,
     Retrieval,
     SequenceClassification,
@@ -100,3 +102,14 @@ def test_long_documents_keep_more_of_their_text(split: str, length: int) -> None
         model_max_length = 10**30
 
     assert effective_max_length(load_tasks()["msmarco"], Tokenizer(), None, split) == length  # type: ignore[arg-type]
+
+
+def test_a_card_states_the_size_of_its_splits_as_it_cuts_them(card: Task) -> None:
+    assert card.size is not None
+    examples = card.size.examples
+    assert set(examples) == {"train", "validation", "test", *card.further}
+    rule = card.splits.validation
+    if isinstance(rule, HoldOut) and not isinstance(card, Retrieval):
+        whole = examples["train"] + examples["validation"]
+        kept, held = hold_out(whole, rule)
+        assert (len(kept), len(held)) == (examples["train"], examples["validation"])

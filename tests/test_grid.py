@@ -19,7 +19,9 @@ from harness.grid import (
     read_frozen,
     write_frozen,
 )
+from harness.launch.plan import make_plan
 from harness.spec import Checkpoint, Task
+from harness.tasks import load_tasks
 from harness.yamlio import load_yaml
 
 GRID = {
@@ -181,15 +183,37 @@ def test_a_shipped_grid_is_found_by_name_and_an_unknown_one_lists_them(tmp_path:
         load_grid(tmp_path / "gone.yaml", tmp_path)
 
 
-def test_the_grid_of_the_paper_counts_its_trainings() -> None:
-    paper = load_yaml(find_grid_file("paper_2507_00994"), TypeAdapter(Grid))
-    trainings = sum(len(paper.recipes(task)) for task in paper.tasks) * len(paper.seeds)
-    # 50 checkpoints: 15,000 trainings. NQ and MLDR are scored with MS MARCO's: 12 evaluations of
-    # 10 trainings, which the paper counts as 18,000 runs.
-    assert 50 * trainings == 15_000
-    assert 50 * trainings * (len(paper.tasks) + 2) // len(paper.tasks) == 18_000
+def test_the_grid_of_the_paper_counts_its_runs() -> None:
+    file = find_grid_file("paper_2507_00994")
+    paper = load_yaml(file, TypeAdapter(Grid))
+    fifty = tuple(checkpoint(f"c{n}", f"{n:016d}") for n in range(50))
+    made = freeze(paper, load_tasks(), Discovery(fifty, ()), file)
+    tests = {task.name: 1 + len(task.further) for task in made.tasks}
+    # NQ and MLDR are scored with MS MARCO's training: 12 data sets, 10 trainings.
+    assert (len(tests), sum(tests.values())) == (10, 12)
+    assert tests["msmarco"] == 3
+    plan = make_plan(made, Path("nowhere"))
+    assert (plan.total, plan.tests) == (15_000, 18_000)
     recipe = paper.recipes("msmarco")[0]
     assert (recipe.precision, recipe.temperature) == ("bf16_pure", 0.05)
+
+
+def test_a_grid_tests_all_further_sets_of_a_card_or_those_that_it_names() -> None:
+    sets = {"test_sets": {"x": {"hub": "x"}, "y": {"hub": "y"}}}
+    catalogue = CATALOGUE | {"b": card("b", **sets)}
+    assert frozen(grid(), catalogue=catalogue).tasks[1].further == ("x", "y")
+    for named in (["y"], []):
+        overrides = [{"tasks": ["b"], "further": named}]
+        made = frozen(grid(overrides=overrides), catalogue=catalogue)
+        assert made.tasks[1].further == tuple(named)
+        assert FrozenGrid.model_validate_json(made.model_dump_json()) == made
+    assert made.tasks[1].identity == CATALOGUE["b"].identity
+
+
+def test_a_further_set_that_the_card_lacks_is_named() -> None:
+    overrides = [{"tasks": ["b"], "further": ["z"]}]
+    with pytest.raises(SpecError, match=r"further: b has no further test set 'z' \(it has: none\)"):
+        frozen(grid(overrides=overrides))
 
 
 @pytest.mark.parametrize("name", ["demo", "smoke", "lr_seed", "real_small"])

@@ -51,14 +51,17 @@ def plan(
         Path | None, typer.Option(help="A study of the same tasks, whose variances are used.")
     ] = None,
 ) -> None:
-    """Show which runs a grid means and what they cost; check all data; start nothing."""
+    """Show which runs a grid means and what they cost; check all data; start nothing.
+
+    Where the data of a task are not here yet, the size that its card states counts.
+    """
     from harness.launch.run import plan as plan_study
 
     chosen = choose(attention, pooling, tokenizer, name_pattern, random_init)
     frozen = load(grid, checkpoints, tasks, chosen)
     place = make_place(data_root, workers, threads_per_run, gpus_per_run, address)
     with console.status("reading data") as status:
-        made, slots, sizes = plan_study(
+        made, slots, checked = plan_study(
             frozen,
             study or default_study(frozen),
             place,
@@ -66,20 +69,28 @@ def plan(
             on_task=lambda task: status.update(f"reading data of {task.name}"),
         )
     out = Console()
-    out.print(f"[bold]{frozen.name}[/]: {made.total:,} runs")
+    tests = f"; {made.tests:,} runs x test sets" if made.tests > made.total else ""
+    out.print(f"[bold]{frozen.name}[/]: {made.total:,} runs{tests}")
     out.print(
         f"  {len(frozen.checkpoints)} checkpoints x {len(frozen.tasks)} tasks x "
         f"{_points(frozen)} points x {len(frozen.seeds)} seeds"
     )
     for task in frozen.tasks:
-        size = sizes[task.name]
+        size = checked.sizes[task.name]
+        stated = " [yellow](stated by its card; not here)[/]" if task.name in checked.absent else ""
         out.print(
             f"  {task.name}: {size.train_examples:,} train, {size.validation_examples:,} "
             f"validation, {size.test_examples:,} test, about {size.mean_tokens:.0f} tokens each"
+            f"{stated}",
+            soft_wrap=True,
         )
     for skipped in frozen.skipped:
         out.print(f"[yellow]skipped[/] {escape(skipped.name)}: {escape(skipped.reason)}")
     show_plan(made, slots, out)
+    if checked.absent:
+        out.print("[yellow]before a run, bring the data that are not here:[/]")
+        for reason in checked.absent.values():
+            out.print(f"  {escape(reason)}", soft_wrap=True)
     if half_width is not None or pilot is not None:
         show_seeds_needed(frozen, pilot, half_width, out)
 

@@ -14,7 +14,7 @@ from harness.data.formats.ranking import beir_frame, unique_qrels, unique_texts
 from harness.data.ranking import Judged, RankingSource
 from harness.data.rows import Rows
 from harness.data.standard import standard_frame
-from harness.errors import DataError
+from harness.errors import AbsentDataError, DataError
 from harness.spec import HubCollection, HubSource, Role, Task
 
 
@@ -124,10 +124,10 @@ def _load(path: str, name: str | None, revision: str | None, split: str | None) 
     try:
         loaded = datasets.load_dataset(path, name, revision=revision, split=split)
     except Exception as error:  # it raises whatever its layers raise
-        raise DataError(
+        raise AbsentDataError(
             f"{where}: can't be loaded from the hub ({type(error).__name__}: {error}). "
-            "Where there is no network, bring it once with `harness fetch --grid FILE`, "
-            "or give native files with --data-root"
+            "Where there is no network, bring it once with `harness fetch --grid FILE` and set "
+            "HF_HUB_OFFLINE=1, or give native files with --data-root"
         ) from error
     if split is not None:
         return loaded

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.data.native import collection_files, native_files
-from harness.errors import DataError
+from harness.errors import AbsentDataError, DataError
 from harness.spec import ROLES, HoldOut, Retrieval, Role, Task
 
 
@@ -56,11 +56,12 @@ def _find(
     nearest = min(missing, key=lambda folder: len(missing[folder]), default=None)
     if nearest is None or (data_root is None and len(missing[nearest]) == len(names)):
         beside = "" if nearest is None else f" (beside the card, in {nearest}, they are not)"
-        raise DataError(
+        raise AbsentDataError(
             f"{what} has native files only: say with --data-root where they are{beside}"
         )
     kind = "the data root" if nearest == data_root else "the card's folder"
-    raise DataError(
+    absent = len(missing[nearest]) == len(names)
+    raise (AbsentDataError if absent else DataError)(
         f"{what}: {', '.join(missing[nearest])} not found under {kind} {nearest}; "
         "put the files there, or give their places in a card of the same name (--tasks FOLDER)"
     )

@@ -54,6 +54,7 @@ class Shard:
 class Plan:
     """The runs of a study: how many there are, how many are answered, and the rest as shards.
 
+    `tests` counts each run once a test set: the main one, and those further ones of its task.
     `done` have scores or diverged, `failed` have failed and are not tried again. `waiting` start
     from runs that are in the shards themselves, `blocked` from runs that failed or diverged;
     `newly_blocked` are those of them that have no record which says so.
@@ -61,6 +62,7 @@ class Plan:
 
     study: Path
     total: int
+    tests: int
     done: int
     failed: int
     shards: tuple[Shard, ...]
@@ -127,6 +129,7 @@ def make_plan(
     return Plan(
         study=study,
         total=len(runs),
+        tests=sum(1 + len(run.task.further) for run in runs.values()),
         done=states["ok"] + states["diverged"],
         failed=0 if retry_failed else states["failed"],
         shards=tuple(make_shards(left, workers)),

@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import pandas as pd
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.errors import DataError, InputError, StudyError
+from harness.errors import AbsentDataError, DataError, InputError, StudyError
 from harness.grid import FrozenGrid
 from harness.launch.plan import TaskSize
 from harness.ledger import latest_records, read_ledger
 from harness.metrics import check_metrics
-from harness.spec import QuestionAnswering, Retrieval, Task, TokenClassification
+from harness.spec import ROLES, QuestionAnswering, Retrieval, Task, TokenClassification
 
 TOKENS_A_WORD = 1.3  # of subword tokenizers on English text; only for the estimate of the cost
 SAMPLE = 1000
 NO_LIMIT = 512
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What is known of the tasks of a grid, each by its name.
+
+    `absent` says of tasks whose data are not here why; their sizes are those that the cards state,
+    and they have no fingerprints.
+    """
+
+    sizes: dict[str, TaskSize]
+    fingerprints: dict[str, dict[str, str]]
+    absent: dict[str, str]
+
+    def refuse_absent(self) -> None:
+        """Raise DataError where the data of a task are not here, with a line a task."""
+        if self.absent:
+            raise DataError("\n".join(self.absent.values()))
+
+
 def check_tasks(
     tasks: Sequence[Task],
     data_root: Path | None,
     on_task: Callable[[Task], None] | None = None,
-) -> tuple[dict[str, TaskSize], dict[str, dict[str, str]]]:
-    """Load every task once: its size, and the fingerprints of its splits, by the task's name.
+) -> Checked:
+    """Load every task once: its size and the fingerprints of its splits.
 
     Raises:
-        DataError: a metric is unknown, or data are missing, empty, unlabelled or wrongly
-            labelled; the message has a line a task.
+        DataError: a metric is unknown, data are incomplete, empty, unlabelled or wrongly labelled,
+            or absent and of unknown size; the message has a line a task.
     """
     sizes: dict[str, TaskSize] = {}
     fingerprints: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
     faults = []
     for task in tasks:
         if on_task is not None:
@@ -44,13 +64,18 @@ def check_tasks(
         except InputError as error:
             said = str(error)
             owner = f"task {task.name}: "
-            faults.append(said if said.startswith(owner) else owner + said)
+            said = said if said.startswith(owner) else owner + said
+            size = stated_size(task)
+            if isinstance(error, AbsentDataError) and size is not None:
+                sizes[task.name], absent[task.name] = size, said
+            else:
+                faults.append(said)
         else:
             sizes[task.name] = measure(examples)
             fingerprints[task.name] = {str(k): v for k, v in examples.fingerprints.items()}
     if faults:
-        raise DataError("\n".join(faults))
-    return sizes, fingerprints
+        raise DataError("\n".join([*faults, *absent.values()]))
+    return Checked(sizes, fingerprints, absent)
 
 
 def refuse_changed_data(
@@ -67,7 +92,7 @@ def refuse_changed_data(
     for run_id, record in latest_records(read_ledger(study)).items():
         if run_id not in planned or record["status"] != "ok":
             continue
-        now = fingerprints[record["task"]]
+        now = fingerprints.get(record["task"], {})
         for split, before in record["splits"].items():
             if now.get(split, before) != before:
                 raise StudyError(
@@ -89,8 +114,42 @@ def measure(examples: Examples) -> TaskSize:
         counts["train"] = len(training_pairs(train, task.min_relevance))
     words = _mean_words(task, train)
     tokens = min(TOKENS_A_WORD * words + 2, task.max_length or NO_LIMIT)
-    tested = sum(counts[split] for split in ("test", *task.further))
-    return TaskSize(counts["train"], counts["validation"], tested, tokens)
+    tested = ("test", *task.further)
+    ranked = [examples.parts[split] for split in ("validation", *tested)]
+    queries = [len(part.queries) for part in ranked if isinstance(part, Collection)]
+    return TaskSize(
+        train_examples=counts["train"],
+        validation_examples=counts["validation"],
+        test_examples=sum(counts[split] for split in tested),
+        mean_tokens=tokens,
+        queries=sum(queries) if queries else None,
+    )
+
+
+def stated_size(task: Task) -> TaskSize | None:
+    """Take the size from the card, within its limits; None where it states none."""
+    if task.size is None:
+        return None
+    counts = {
+        split: _limited(task, split, count) + task.size.documents.get(split, 0)
+        for split, count in task.size.examples.items()
+    }
+    tested = ("test", *task.further)
+    queries = sum(
+        _limited(task, split, task.size.examples[split]) for split in ("validation", *tested)
+    )
+    return TaskSize(
+        train_examples=counts["train"],
+        validation_examples=counts["validation"],
+        test_examples=sum(counts[split] for split in tested),
+        mean_tokens=min(task.size.tokens, task.max_length or NO_LIMIT),
+        queries=queries if isinstance(task, Retrieval) else None,
+    )
+
+
+def _limited(task: Task, split: str, count: int) -> int:
+    limit = task.splits.limit and getattr(task.splits.limit, split if split in ROLES else "test")
+    return min(count, limit or count)
 
 
 def _count(part: pd.DataFrame | Collection) -> int:

@@ -12,13 +12,13 @@ from harness.checkpoints import default_cache
 from harness.errors import InputError
 from harness.execute import Workplace, write_blocked_run
 from harness.grid import FrozenGrid, write_frozen
-from harness.launch.cost import TaskSize, measure_flops_per_second
+from harness.launch.cost import measure_flops_per_second
 from harness.launch.hold import hold_study
 from harness.launch.local import run_local
 from harness.launch.order import drop_spare_weights, run_in_order
 from harness.launch.outcome import OnRecord, Outcome
 from harness.launch.plan import Plan, make_plan
-from harness.launch.preflight import check_tasks, refuse_changed_data
+from harness.launch.preflight import Checked, check_tasks, refuse_changed_data
 from harness.launch.slots import Slots, count_gpus, find_slots
 from harness.spec import Checkpoint, Run, Task
 
@@ -59,14 +59,16 @@ def plan(
     *,
     retry_failed: bool = False,
     on_task: Callable[[Task], None] | None = None,
-) -> tuple[Plan, Slots, dict[str, TaskSize]]:
+) -> tuple[Plan, Slots, Checked]:
     """Check every task's data and say what would run; nothing is written.
+
+    Tasks whose data are not here count with the size that their cards state.
 
     Raises:
         InputError: the grid, the data or the study is wrong.
     """
-    sizes, fingerprints = check_tasks(grid.tasks, place.data_root, on_task)
-    refuse_changed_data(study, grid, fingerprints)
+    checked = check_tasks(grid.tasks, place.data_root, on_task)
+    refuse_changed_data(study, grid, checked.fingerprints)
     slots = _slots(grid, place)
     device = "cuda" if slots.gpus_per_run and place.address in {None, LOCAL} else "cpu"
     made = make_plan(
@@ -74,10 +76,10 @@ def plan(
         study,
         workers=slots.workers,
         retry_failed=retry_failed,
-        sizes=sizes,
+        sizes=checked.sizes,
         flops_per_second=measure_flops_per_second(device, slots.threads),
     )
-    return made, slots, sizes
+    return made, slots, checked
 
 
 def run(
@@ -100,7 +102,10 @@ def run(
     place, study, listener = place or Place(), Path(study), listener or Listener()
     _refuse_unwritable(place.cache, "cache folder (HARNESS_CACHE)")
     grid = skip_unsound(grid, place.cache, listener.on_checkpoint)
-    made, slots, _ = plan(grid, study, place, retry_failed=retry_failed, on_task=listener.on_task)
+    made, slots, checked = plan(
+        grid, study, place, retry_failed=retry_failed, on_task=listener.on_task
+    )
+    checked.refuse_absent()
     _refuse_unwritable(study, "study folder")
     with hold_study(study):
         write_frozen(study, grid)

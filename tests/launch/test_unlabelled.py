@@ -57,7 +57,7 @@ def test_hidden_labels_are_named_with_their_place(kind: str, tmp_path: Path) -> 
     task = make_task(kind, splits={"validation": {"fraction": 0.5}}, **card)
     (tmp_path / "train").write_text(train)
     (tmp_path / "test").write_text(train)
-    assert check_tasks([task], tmp_path)[0]["small"].test_examples > 0
+    assert check_tasks([task], tmp_path).sizes["small"].test_examples > 0
     (tmp_path / "test").write_text(test)
     with pytest.raises(DataError, match=f"task small: .*{message}"):
         check_tasks([task], tmp_path)
