@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.data import Collection, Examples, load_examples
+from harness.data import Collection, Examples, count_examples, load_examples
 from harness.data.formats.conll import read_conll
 from harness.data.formats.cranfield import (
     read_cranfield_documents,
@@ -168,6 +168,19 @@ ANSWERS = {  # with an answer, and golds of them all
     "squad_v2": {"train": (4371, 4371), "test": (583, 1840)},
     "record": {"train": (32, 77), "test": (32, 76)},
 }
+COMPLETE = {
+    "sst2": ("test",),
+    "cola": ("test",),
+    "mrpc": ("test",),
+    "rte": ("test",),
+    "stsb": ("test",),
+    "boolq": ("test",),
+    "cb": ("test",),
+    "uner_en": ("validation", "test"),
+    "wnut17": ("train", "validation", "test"),
+    "cranfield": ("validation", "test"),
+}
+"""Splits that are among the extracts as they were published."""
 GRADES = {
     "cranfield": {"train": {0: 225, 1: 363, 2: 734, 3: 387, 4: 128}},
     "msmarco": {
@@ -185,7 +198,7 @@ def root(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def load(name: str, root: Path) -> Examples:
     card = load_tasks()[name]
     if isinstance(card, Retrieval) and card.collections:  # the extracts have no NQ nor MLDR corpus
-        card = card.model_copy(update={"collections": {"dl20": card.collections["dl20"]}})
+        card = card.with_further(["dl20"])
     return load_examples(card, root)
 
 
@@ -222,6 +235,15 @@ def test_the_shipped_card_finds_every_label(name: str, root: Path) -> None:
         else:
             found = dict(Counter(task.labels[number] for number in frame["label"]))
         assert found == expected
+
+
+@pytest.mark.parametrize("name", list(COMPLETE))
+def test_a_card_states_the_size_that_its_files_have(name: str, root: Path) -> None:
+    examples = load(name, root)
+    assert examples.task.size is not None
+    for split in COMPLETE[name]:
+        stated = examples.task.size.examples[split]
+        assert count_examples(examples.parts[split]) == stated
 
 
 @pytest.mark.parametrize("name", list(ANSWERS))
