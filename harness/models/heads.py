@@ -7,6 +7,8 @@ precision.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -25,7 +27,7 @@ from harness.spec import (
 )
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """Base of the heads: dropout, then a linear layer."""
 
     def __init__(self, hidden_size: int, outputs: int) -> None:
@@ -37,18 +39,18 @@ class Head(nn.Module):
             nn.Linear, hidden_size, outputs
         )
 
+    @abstractmethod
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Compute the outputs from the hidden states."""
-        raise NotImplementedError
 
     def project(self, vectors: torch.Tensor) -> torch.Tensor:
         """Apply dropout and the linear layer, in the precision of its weights."""
         outputs: torch.Tensor = self.linear(self.dropout(vectors.to(self.linear.weight.dtype)))
         return outputs
 
+    @abstractmethod
     def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
         """Give the sum of the loss terms of a batch, and how many terms those are."""
-        raise NotImplementedError
 
     def terms(self, batch: Batch) -> int:
         """Count the loss terms of a batch."""
