@@ -29,6 +29,7 @@ from harness.spec import (
     Attention,
     Checkpoint,
     Pooling,
+    QuestionAnswering,
     Recipe,
     Retrieval,
     Run,
@@ -362,18 +363,22 @@ def _check_starts(grid: FrozenGrid, file: Path) -> None:
 
 
 def _fit(recipes: tuple[Recipe, ...], task: Task, file: Path) -> tuple[Recipe, ...]:
-    """Give a retrieval task its temperature in words, and other tasks none: one id a training."""
-    is_retrieval = isinstance(task, Retrieval)
+    """Leave out what the kind of task has no use for, and say a temperature: one id a training."""
+    is_retrieval, has_answers = isinstance(task, Retrieval), isinstance(task, QuestionAnswering)
     fitted = tuple(
         recipe.model_copy(
-            update={"temperature": (recipe.temperature or TEMPERATURE) if is_retrieval else None}
+            update={
+                "temperature": (recipe.temperature or TEMPERATURE) if is_retrieval else None,
+                "head": recipe.head if has_answers else None,
+            }
         )
         for recipe in recipes
     )
     if len({recipe.identity for recipe in fitted}) < len(fitted):
         raise SpecError(
             f"{file}: sweep: some points are the same training for task {task.name}, which has no "
-            "use for a field that is swept (temperature: retrieval; bucket_batches: bucketed)"
+            "use for a field that is swept (temperature: retrieval; head: question_answering; "
+            "bucket_batches: bucketed)"
         )
     return fitted
 

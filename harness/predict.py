@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.batching import split_by_tokens
 from harness.models.backbone import Backbone
 from harness.models.batch import Batch, collate
-from harness.models.decode import choose_answers, choose_tags, list_tokens
+from harness.models.decode import choose_answers, choose_tags, list_tokens, mark_answers
 from harness.models.heads import AnyHead, compute_outputs
 from harness.models.ranking import TopDocuments
 from harness.models.spans import best_spans
@@ -64,7 +64,7 @@ class _Forward:
     ) -> None:
         self._backbone = backbone
         self._head = head
-        self._precision = recipe.precision
+        self.recipe = recipe
         self.device = device
         self._max_tokens = max_tokens
         self._layout = backbone.layout(device)
@@ -74,7 +74,7 @@ class _Forward:
         for rows in split_by_tokens(np.diff(encoded.starts), self._max_tokens):
             batch = collate(encoded, rows, self._layout)
             outputs = compute_outputs(
-                self._backbone, self._head, batch, self._precision, self.device
+                self._backbone, self._head, batch, self.recipe.precision, self.device
             )
             yield rows, batch, outputs
 
@@ -109,15 +109,9 @@ def _tag(
 def _answer(
     run: _Forward, task: QuestionAnswering, part: pd.DataFrame, encoded: Encoded
 ) -> pd.DataFrame:
-    """Predict a span a question, and by how much the null answer beats it."""
-    windows = np.empty((4, len(encoded.example)), dtype=np.float64)
-    for rows, batch, outputs in run(encoded):
-        found = best_spans(outputs, batch.targets["context_BL"], task.best, task.max_answer_tokens)
-        null_B = outputs.float().sum(-1).gather(1, batch.targets["null"][:, None]).squeeze(1)
-        windows[:, rows] = torch.stack(
-            [*(value.double() for value in found), null_B.double()]
-        ).cpu()
-    texts, gaps, tokens = choose_answers(encoded, windows, part["context"].tolist())
+    """Predict an answer a question, and by how much no answer beats it."""
+    choose = _choose_marked if run.recipe.head == "tagger" else _choose_spans
+    texts, gaps, tokens = choose(run, task, part["context"].tolist(), encoded)
     _, feature = np.unique(encoded.example, return_index=True)  # any one of an example knows
     gold = list_tokens(*(encoded.targets[name][feature] for name in ("gold_first", "gold_last")))
     return pd.DataFrame(
@@ -130,6 +124,30 @@ def _answer(
             "prediction_tokens": tokens,
         }
     )
+
+
+def _choose_spans(
+    run: _Forward, task: QuestionAnswering, contexts: list[str], encoded: Encoded
+) -> tuple[list[str], NDArray[np.float64], list[list[int]]]:
+    windows = np.empty((4, len(encoded.example)), dtype=np.float64)
+    for rows, batch, outputs in run(encoded):
+        found = best_spans(outputs, batch.targets["context_BL"], task.best, task.max_answer_tokens)
+        null_B = outputs.float().sum(-1).gather(1, batch.targets["null"][:, None]).squeeze(1)
+        windows[:, rows] = torch.stack(
+            [*(value.double() for value in found), null_B.double()]
+        ).cpu()
+    return choose_answers(encoded, windows, contexts)
+
+
+def _choose_marked(
+    run: _Forward, task: QuestionAnswering, contexts: list[str], encoded: Encoded
+) -> tuple[list[str], NDArray[np.float64], list[list[int]]]:
+    odds = np.zeros(len(encoded.token_ids), dtype=np.float32)
+    for _, batch, outputs in run(encoded):
+        odds_BL = (outputs[..., 1].float() - outputs[..., 0].float()).cpu().numpy()
+        is_token = np.arange(odds_BL.shape[1]) < batch.lengths_B.cpu().numpy()[:, None]
+        odds[batch.source] = odds_BL[is_token]
+    return mark_answers(encoded, odds, contexts)
 
 
 def _rank(

@@ -512,6 +512,12 @@ class Checkpoint(Spec):
         return canonical_json(self.model_dump(include={"fingerprint", "attention", "pooling"}))
 
 
+AnswerHead = Annotated[
+    Literal["tagger"] | None, BeforeValidator(lambda value: None if value == "span" else value)
+]
+"""`span` is the default, and no knob."""
+
+
 class Recipe(Spec):
     """Every number of a fine-tuning that can change a score."""
 
@@ -540,6 +546,9 @@ class Recipe(Spec):
     )
     dropout: float | None = Field(None, ge=0, lt=1, description="None: the checkpoint's own")
     temperature: float | None = Field(None, gt=0, description="retrieval only; None: 0.05")
+    head: AnswerHead = Field(
+        None, description="of answers; None: start and end; tagger: each token in it or not"
+    )
 
     @field_validator("adam_betas")
     @classmethod

@@ -216,6 +216,24 @@ def test_a_further_set_that_the_card_lacks_is_named() -> None:
         frozen(grid(overrides=overrides))
 
 
+QUESTIONS = TypeAdapter(Task).validate_python(
+    {
+        "name": "a",
+        "kind": "question_answering",
+        "data": {"hub": {"path": "x/y"}},
+        "metrics": ["f1"],
+    }
+)
+
+
+def test_a_head_of_answers_is_left_out_of_other_kinds() -> None:
+    catalogue = CATALOGUE | {"a": QUESTIONS}
+    for head, kept in (("tagger", "tagger"), ("span", None)):
+        made = frozen(grid(recipe={"max_steps": 10, "head": head}), catalogue=catalogue)
+        assert {recipe.head for recipe in made.recipes["a"]} == {kept}
+        assert {recipe.head for recipe in made.recipes["b"]} == {None}
+
+
 @pytest.mark.parametrize("name", ["demo", "smoke", "lr_seed", "real_small"])
 def test_every_shipped_grid_loads(name: str) -> None:
     assert load_yaml(find_grid_file(name), TypeAdapter(Grid)).name == name

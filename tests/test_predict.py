@@ -8,7 +8,7 @@ import torch
 from harness.data.encode import Encoded, EncodedCollection
 from harness.data.frames import Collection
 from harness.models.batch import collate
-from harness.models.decode import choose_answers, choose_tags
+from harness.models.decode import choose_answers, choose_tags, mark_answers
 from harness.models.heads import build_head
 from harness.predict import predict
 from harness.predictions import COLUMNS
@@ -29,8 +29,10 @@ LENGTHS = lengths_of(9)
 
 
 def run(backbone, task, part, encoded, max_tokens=24, **more):
-    head = build_head(task, 32, torch_generator(0, "head"), initializer_range=0.5)
     chosen = recipe(**more)
+    head = build_head(
+        task, 32, torch_generator(0, "head"), initializer_range=0.5, answers=chosen.head
+    )
     return head, predict(
         backbone, head, task, part, encoded, chosen, device="cpu", max_tokens=max_tokens
     )
@@ -162,7 +164,51 @@ def test_an_answer_is_the_text_of_the_context_between_its_tokens():
     assert tokens == [[0, 1], [0], []]
 
 
-def test_questions_are_answered_in_order_with_all_their_golds(tmp_path):
+CONTEXTS = ["The cat sat.", "So", "x"]
+
+
+def marked(*odds: float):
+    return mark_answers(answer_windows(), np.array(odds, dtype=np.float32), CONTEXTS)
+
+
+def test_the_longest_likely_row_of_marked_tokens_is_the_answer():
+    # The, cat | sat | So; the third context is shown by no window
+    texts, gaps, tokens = marked(9, 1, -2, 9, 2.5, 9, 0.5, 9)
+    assert texts == ["sat", "So", ""]
+    assert tokens == [[0, 2], [0], []]
+    assert gaps.tolist() == [-2.5, -0.5, 0.0]
+    assert marked(9, 1, 2, 9, -1, 9, 0.5, 9)[0][0] == "The cat"
+    assert marked(9, 1, 2, 9, 0.1, 9, 0.5, 9)[0][0] == "The cat sat"
+
+
+def test_where_no_token_is_marked_the_likeliest_is_said_at_a_gap_above_0():
+    texts, gaps, tokens = marked(9, -3, -1, 9, -2, 9, -4, 9)
+    assert texts == ["cat", "So", ""]
+    assert tokens == [[], [], []]
+    assert gaps.tolist() == [1.0, 4.0, 0.0]
+
+
+def test_a_token_in_two_windows_counts_where_it_has_most_context():
+    # two windows of one context: tokens 0 1 2, then 1 2 3
+    encoded = Encoded(
+        token_ids=np.arange(1, 7, dtype=np.int32),
+        starts=np.array([0, 3, 6]),
+        example=np.array([0, 0]),
+        type_ids=None,
+        targets={
+            "context_begin": np.array([0, -1]),
+            "offset_start": np.array([0, 2, 4, 2, 4, 6]),
+            "offset_end": np.array([1, 3, 5, 3, 5, 7]),
+        },
+        counts={},
+    )
+    odds = np.array([-1, 1, -5, -9, 4, -1], dtype=np.float32)
+    texts, _, tokens = mark_answers(encoded, odds, ["a b c d"])
+    assert (texts, tokens) == (["b c"], [[1, 2]])
+
+
+@pytest.mark.parametrize("head", [None, "tagger"])
+def test_questions_are_answered_in_order_with_all_their_golds(tmp_path, head):
     part = pd.DataFrame(
         {
             "id": ["q1", "q2", "q3"],
@@ -176,11 +222,11 @@ def test_questions_are_answered_in_order_with_all_their_golds(tmp_path):
         }
     )
     backbone = tiny_bert(tmp_path)
-    _, frame = run(backbone, ANSWERS, part, answer_windows())
+    _, frame = run(backbone, ANSWERS, part, answer_windows(), head=head)
     assert ["id", *COLUMNS["question_answering"]] == list(frame.columns)
     assert frame["gold"].tolist() == [["cat", "The cat"], [], ["x"]]
     assert frame["prediction_text"][1:].tolist() == ["So", ""]
-    assert frame["prediction_text"][0] in {"The", "The cat", "cat", "sat"}
+    assert frame["prediction_text"][0] in {"The", "The cat", "cat", "sat", "The cat sat"}
     assert np.isfinite(frame["null_gap"]).all()
     assert frame["null_gap"][0] != 0
     assert frame["gold_tokens"].tolist() == [[1], [], [0]]

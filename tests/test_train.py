@@ -32,7 +32,9 @@ from tests.models.tiny import (
 def fine_tune(backbone, task, encoded, chosen, seed=0, **more):
     """Reset, build the head, train; return the head and the statistics."""
     backbone.reset()
-    head = build_head(task, 32, torch_generator(seed, "head"), initializer_range=0.2)
+    head = build_head(
+        task, 32, torch_generator(seed, "head"), initializer_range=0.2, answers=chosen.head
+    )
     stats = train(backbone, head, task, chosen, encoded, seed=seed, device="cpu", **more)
     return head, stats
 
@@ -72,6 +74,9 @@ def encoded_answers(lengths: list[int]):
     encoded.targets.update(
         start=start,
         end=start,
+        context_begin=np.ones(features, dtype=np.int32),
+        gold_first=start - 1,
+        gold_last=start - 1,
         null=np.zeros(features, dtype=np.int32),
         offset_start=np.where(places > 0, places, -1).astype(np.int32),
         offset_end=np.where(places > 0, places + 1, -1).astype(np.int32),
@@ -91,7 +96,9 @@ KINDS = {
     "number": (NUMBER, encoded_numbers(LENGTHS)),
     "tags": (TAGS, encoded_tags(LENGTHS)),
     "answers": (ANSWERS, encoded_answers(LENGTHS)),
+    "marked answers": (ANSWERS, encoded_answers(LENGTHS)),
 }
+HEADS = {"marked answers": "tagger"}
 COLLECTION = EncodedCollection(encoded_texts(lengths_of(8, 1)), encoded_texts(lengths_of(12, 2)))
 PAIRS = np.array([[q, (5 * q + k) % 12] for q in range(8) for k in range(2)])
 
@@ -169,7 +176,11 @@ def test_micro_batches_keep_the_exact_gradient_for_uneven_lengths(tmp_path, kind
     results = []
     for micro_batch_tokens in (None, 30, 1):
         chosen = recipe(
-            batch_size=20, max_steps=1, warmup_ratio=0, micro_batch_tokens=micro_batch_tokens
+            batch_size=20,
+            max_steps=1,
+            warmup_ratio=0,
+            micro_batch_tokens=micro_batch_tokens,
+            head=HEADS.get(kind),
         )
         results.append(gradients(backbone, task, encoded, chosen))
     for split in results[1:]:
@@ -252,13 +263,14 @@ def test_retrieval_learns_its_pairs(tmp_path):
 def test_a_reused_backbone_gives_the_same_weights_as_a_fresh_one(tmp_path, kind):
     task, encoded = KINDS[kind]
     fresh = tiny_bert(tmp_path / "a", dropout=0.1)
-    head, stats = fine_tune(fresh, task, encoded, recipe())
+    chosen = recipe(head=HEADS.get(kind))
+    head, stats = fine_tune(fresh, task, encoded, chosen)
     expected = weights_of(fresh, head)
 
     used = tiny_bert(tmp_path / "b", dropout=0.1)
     fine_tune(used, CLASSES, KINDS["classes"][1], recipe(precision="bf16_pure", dropout=0.5), 7)
     torch.rand(5)
-    head, again = fine_tune(used, task, encoded, recipe())
+    head, again = fine_tune(used, task, encoded, chosen)
     assert_equal_weights(expected, weights_of(used, head))
     assert (stats.loss_first, stats.loss_last) == (again.loss_first, again.loss_last)
 

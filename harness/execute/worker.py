@@ -116,6 +116,7 @@ class Worker:
                 backbone.hidden_size,
                 torch_generator(run.seed, "head"),
                 initializer_range=backbone.initializer_range,
+                answers=run.recipe.head,
             )
         with clock.phase("train"):
             stats = train(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.data.encode import Encoded
     from harness.spec import Pooling
 
-FEATURE_TARGETS = ("label", "start", "end", "null")
+FEATURE_TARGETS = ("label", "start", "end", "null", "context_begin", "gold_first", "gold_last")
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,11 @@ class Layout:
 class Batch:
     """Features side by side, padded on the right.
 
-    `targets` holds (B,) tensors `label`, `start`, `end`, `null`, the boolean `context_BL` (tokens
-    that an answer may consist of), and for tagging `word_position` (N,), places in the flattened
-    (B, L) at which a word begins, with their classes `tag` (N,).
+    `targets` holds (B,) tensors `label`, `start`, `end`, `null`; the first and last token of the
+    first answer `gold_first`, `gold_last`, counted in the context, which begins `context_begin`
+    tokens into the feature; the boolean `context_BL` (tokens that an answer may consist of); and
+    for tagging `word_position` (N,), places in the flattened (B, L) at which a word begins, with
+    their classes `tag` (N,).
     """
 
     token_ids_BL: torch.Tensor
@@ -47,6 +49,8 @@ class Batch:
     pooling: Pooling
     source: NDArray[np.int64]
     """Places in the flat arrays of the split, of all tokens, row by row: (tokens,)."""
+    context_tokens: int = 0
+    """Tokens that an answer may consist of: a count that no device has to be asked for."""
 
     def __len__(self) -> int:
         return len(self.lengths_B)
@@ -86,6 +90,7 @@ def collate(encoded: Encoded, rows: NDArray[np.int64], layout: Layout) -> Batch:
         targets={name: move(value) for name, value in _targets(encoded, rows, source, mask)},
         pooling=layout.pooling,
         source=source,
+        context_tokens=int(_is_context(encoded, source).sum()) if _has_context(encoded) else 0,
     )
 
 
@@ -106,8 +111,17 @@ def _targets(
         tags = encoded.targets["tag"][source][begins]
         targets.append(("word_position", np.flatnonzero(mask)[begins]))
         targets.append(("tag", tags.astype(np.int64)))
-    if "offset_start" in encoded.targets:
+    if _has_context(encoded):
         context = np.zeros(mask.shape, dtype=np.bool_)
-        context[mask] = encoded.targets["offset_start"][source] >= 0
+        context[mask] = _is_context(encoded, source)
         targets.append(("context_BL", context))
     return targets
+
+
+def _has_context(encoded: Encoded) -> bool:
+    return "offset_start" in encoded.targets
+
+
+def _is_context(encoded: Encoded, source: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of tokens whether they have characters of a context, (tokens,)."""
+    return np.asarray(encoded.targets["offset_start"][source] >= 0)

@@ -71,6 +71,66 @@ def choose_answers(
     return texts, gaps, list_tokens(*places)
 
 
+def mark_answers(
+    encoded: Encoded, odds: NDArray[np.floating], contexts: Sequence[str]
+) -> tuple[list[str], NDArray[np.float64], list[list[int]]]:
+    """Choose the answer of each example from the log odds of every token to be in it.
+
+    `odds` are flat like the tokens (used where a token is context). Tokens with odds above 0 are
+    marked. The answer is the unbroken row of marked tokens with the largest sum of odds; where none
+    is marked, the likeliest token. Returns as `choose_answers` does the texts ("" where no window
+    shows any context), the gaps: minus the largest of the odds, so that a gap above 0 says that
+    nothing is marked (0 where there are no tokens), and the places of all marked tokens.
+    """
+    token, example, place = _context_tokens(encoded)
+    begin, end = encoded.targets["offset_start"][token], encoded.targets["offset_end"][token]
+    texts, gaps = [""] * len(contexts), np.zeros(len(contexts))
+    marked: list[list[int]] = [[] for _ in contexts]
+    owners, firsts = np.unique(example, return_index=True)
+    for owner, first, last in zip(owners, firsts, [*firsts[1:], len(token)], strict=True):
+        mine = odds[token[first:last]].astype(np.float64)
+        low, high = _best_row(mine)
+        texts[owner] = contexts[owner][begin[first + low] : end[first + high]].strip()
+        gaps[owner] = -mine.max()
+        marked[owner] = place[first:last][mine > 0].tolist()
+    return texts, gaps, marked
+
+
+def _context_tokens(
+    encoded: Encoded,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List every token of the contexts once, by example and place: flat place, example, place.
+
+    It is that of the window where it has most context; of equals the first.
+    """
+    token = np.flatnonzero(encoded.targets["offset_start"] >= 0)
+    window = np.repeat(np.arange(len(encoded.example)), np.diff(encoded.starts))[token]
+    example = encoded.example[window]
+    place = token - encoded.starts[window] - encoded.targets["context_begin"][window]
+    first = np.full(len(encoded.example), len(encoded.token_ids))
+    last = np.full(len(encoded.example), -1)
+    np.minimum.at(first, window, token)
+    np.maximum.at(last, window, token)
+    context = np.minimum(token - first[window], last[window] - token)
+    key = example * (place.max(initial=0) + 1) + place
+    order = np.lexsort((-context, key))
+    _, fresh = np.unique(key[order], return_index=True)
+    chosen = order[fresh]
+    return token[chosen], example[chosen], place[chosen]
+
+
+def _best_row(odds: NDArray[np.float64]) -> tuple[int, int]:
+    """Find the first and last of the unbroken row of odds above 0 with the largest sum."""
+    inside = np.concatenate([[0], odds > 0, [0]])
+    begins, ends = np.flatnonzero(np.diff(inside)).reshape(-1, 2).T
+    if not len(begins):
+        best = int(odds.argmax())
+        return best, best
+    sums = np.append(0.0, odds.cumsum())
+    best = int((sums[ends] - sums[begins]).argmax())
+    return int(begins[best]), int(ends[best]) - 1
+
+
 def list_tokens(first: NDArray[np.integer], last: NDArray[np.integer]) -> list[list[int]]:
     """List the tokens from first to last (inclusive, (N,) each) of every span; none from -1."""
     pairs = zip(first.tolist(), last.tolist(), strict=True)

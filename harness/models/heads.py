@@ -17,6 +17,7 @@ from harness.models.backbone import Backbone, autocast
 from harness.models.batch import Batch
 from harness.models.pooling import pool
 from harness.spec import (
+    AnswerHead,
     Precision,
     QuestionAnswering,
     Retrieval,
@@ -121,6 +122,32 @@ class SpanHead(Head):
         return (start + end) / 2, self.terms(batch)
 
 
+class AnswerTaggingHead(Head):
+    """Scores of each token as outside and inside the answer: (B, L, 2); cross entropy.
+
+    As arXiv 2507.00994 trains answers. A window shows the part of an answer that it holds.
+    """
+
+    def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Score all tokens as outside and inside: (B, L, 2), unmasked."""
+        return self.project(hidden_BLD)
+
+    def loss(self, outputs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, int]:
+        """Cross entropy, a term a token of the context."""
+        places_L = torch.arange(outputs.shape[1], device=outputs.device)
+        places_BL = places_L - batch.targets["context_begin"][:, None]
+        first_B1, last_B1 = (batch.targets[name][:, None] for name in ("gold_first", "gold_last"))
+        inside_BL = (first_B1 >= 0) & (places_BL >= first_B1) & (places_BL <= last_B1)
+        loss_BL = functional.cross_entropy(
+            outputs.float().transpose(1, 2), inside_BL.long(), reduction="none"
+        )
+        return loss_BL.masked_fill(~batch.targets["context_BL"], 0.0).sum(), self.terms(batch)
+
+    def terms(self, batch: Batch) -> int:
+        """Count the tokens of contexts."""
+        return batch.context_tokens
+
+
 class EmbeddingHead(nn.Module):
     """A bi-encoder's embedding of a text: (B, D) of length one. It has no weights.
 
@@ -159,17 +186,21 @@ def build_head(
     generator: torch.Generator,
     *,
     initializer_range: float = 0.02,
+    answers: AnswerHead = None,
 ) -> AnyHead:
-    """Make the head of a task: weights from a normal distribution by the generator, biases zero."""
+    """Make the head of a task: weights from a normal distribution by the generator, biases zero.
+
+    `answers` is the recipe's `head`, for questions.
+    """
     if isinstance(task, Retrieval):
         return EmbeddingHead()
-    head = _bare_head(task, hidden_size)
+    head = _bare_head(task, hidden_size, answers)
     head.linear.weight.normal_(0.0, initializer_range, generator=generator)
     head.linear.bias.zero_()
     return head
 
 
-def _bare_head(task: Task, hidden_size: int) -> Head:
+def _bare_head(task: Task, hidden_size: int, answers: AnswerHead) -> Head:
     if isinstance(task, SequenceClassification):
         return ClassificationHead(hidden_size, len(task.labels))
     if isinstance(task, SequenceRegression):
@@ -177,4 +208,4 @@ def _bare_head(task: Task, hidden_size: int) -> Head:
     if isinstance(task, TokenClassification):
         return TaggingHead(hidden_size, len(task.tag_names))
     assert isinstance(task, QuestionAnswering)
-    return SpanHead(hidden_size, 2)
+    return (AnswerTaggingHead if answers == "tagger" else SpanHead)(hidden_size, 2)

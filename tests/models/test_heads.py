@@ -88,6 +88,51 @@ def test_scores_of_question_tokens_get_no_gradient():
     assert outputs.grad[0, 0].tolist() == [0.25, 0.25]
 
 
+def marking(**more):
+    """Question of two tokens, context of two of which the second answers; context alone."""
+    return batch_of(
+        [4, 3],
+        context_begin=[2, -3],
+        gold_first=[1, 3],
+        gold_last=[1, 4],
+        offset_start=[-1, -1, 0, 2, 6, 8, 10],
+        offset_end=[-1, -1, 1, 3, 7, 9, 11],
+    )
+
+
+def test_a_tagger_of_answers_has_a_term_for_every_token_of_the_contexts():
+    batch = marking()
+    outputs = torch.zeros(2, 4, 2)
+    outputs[0, 3, 1] = outputs[1, 0, 1] = outputs[1, 1, 1] = 2.0  # right: inside
+    loss, terms = build_head(ANSWERS, 4, torch_generator(0, "head"), answers="tagger").loss(
+        outputs, batch
+    )
+    sure = math.log(1 + math.exp(-2))
+    assert (loss.item(), terms) == (pytest.approx(3 * sure + 2 * math.log(2)), 5)
+
+
+def test_a_tagger_of_answers_learns_nothing_from_the_question():
+    outputs = torch.zeros(2, 4, 2, requires_grad=True)
+    build_head(ANSWERS, 4, torch_generator(0, "head"), answers="tagger").loss(outputs, marking())[
+        0
+    ].backward()
+    assert outputs.grad[0, :2].abs().sum() == 0
+    assert outputs.grad[1, 3].abs().sum() == 0  # padding
+    assert outputs.grad[0, 2].tolist() == [-0.5, 0.5]
+    assert outputs.grad[0, 3].tolist() == [0.5, -0.5]
+
+
+def test_a_tagger_marks_nothing_where_there_is_no_answer():
+    batch = batch_of(
+        [2], context_begin=[0], gold_first=[-1], gold_last=[-1], offset_start=[0, 2],
+        offset_end=[1, 3],
+    )  # fmt: skip
+    outputs = torch.zeros(1, 2, 2)
+    outputs[..., 0] = 100.0
+    head = build_head(ANSWERS, 4, torch_generator(0, "head"), answers="tagger")
+    assert head.loss(outputs, batch)[0].item() == 0.0
+
+
 def test_embeddings_have_length_one_and_no_weights():
     head = head_of(RANKING)
     batch = batch_of([2, 3])
