@@ -230,6 +230,10 @@ def test_questions_are_answered_in_order_with_all_their_golds(tmp_path, head):
     assert np.isfinite(frame["null_gap"]).all()
     assert frame["null_gap"][0] != 0
     assert frame["gold_tokens"].tolist() == [[1], [], [0]]
+    if head == "tagger":
+        marks = frame["prediction_tokens"].map(len) > 0
+        assert marks.tolist() == (frame["null_gap"] < 0).tolist()
+        return
     words = dict(zip(["The", "The cat", "cat", "sat"], ([0], [0, 1], [1], [2]), strict=True))
     assert frame["prediction_tokens"].tolist() == [words[frame["prediction_text"][0]], [0], []]
     always = ANSWERS.model_copy(update={"unanswerable": False})

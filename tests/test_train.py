@@ -205,7 +205,9 @@ def test_the_gradient_cache_keeps_the_exact_gradient(tmp_path):
 def gradients(backbone, task, encoded, chosen, **more) -> dict[str, torch.Tensor]:
     """Give the gradient of one step, as plain gradient descent would use it."""
     backbone.reset()
-    head = build_head(task, 32, torch_generator(0, "head"), initializer_range=0.2)
+    head = build_head(
+        task, 32, torch_generator(0, "head"), initializer_range=0.2, answers=chosen.head
+    )
     kept = {}
 
     def keep(optimiser, _args, _kwargs):
