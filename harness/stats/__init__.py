@@ -54,7 +54,7 @@ from harness.stats.selection import (
     nested,
     report_per_seed,
 )
-from harness.stats.sensitivity import (
+from harness.stats.sensitivities import (
     Regret,
     Sensitivity,
     compare_sensitivity,
