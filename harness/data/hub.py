@@ -124,6 +124,8 @@ def _load(path: str, name: str | None, revision: str | None, split: str | None) 
     try:
         loaded = datasets.load_dataset(path, name, revision=revision, split=split)
     except Exception as error:  # it raises whatever its layers raise
+        if isinstance(error, ConnectionError):
+            _stop_asking(datasets.config)
         raise AbsentDataError(
             f"{where}: can't be loaded from the hub ({type(error).__name__}: {error}). "
             "Where there is no network, bring it once with `harness fetch --grid FILE` and set "
@@ -134,3 +136,13 @@ def _load(path: str, name: str | None, revision: str | None, split: str | None) 
     if len(loaded) != 1:
         raise DataError(f"{where}: needs one split, it has {', '.join(loaded)}")
     return next(iter(loaded.values()))
+
+
+def _stop_asking(config: Any) -> None:
+    """Leave the network alone from now on: what else is needed is in the cache or fails at once.
+
+    The hub was out of reach for as long as its client is patient, half a minute a data set.
+    """
+    from huggingface_hub import constants
+
+    config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import huggingface_hub
 import pandas as pd
 import pytest
 from datasets import ClassLabel, Dataset, Features, Sequence, Value
 
 from harness.data import Collection, load_examples
 from harness.data.hub import read_hub_rows
-from harness.errors import DataError
+from harness.errors import AbsentDataError, DataError
 from harness.spec import HubSource
 from tests.data.conftest import make_task
 
@@ -158,3 +159,19 @@ def test_a_set_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> Non
     path = save(tmp_path / "set", features, train={"a": ["1"]})
     with pytest.raises(DataError, match=r"\[dev\]: can't be loaded"):
         read_hub_rows(HubSource(path=path), "dev")
+
+
+def test_a_hub_that_is_out_of_reach_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    switches = []
+
+    def load(*_: Any, **__: Any) -> None:
+        switches.append((datasets.config.HF_HUB_OFFLINE, huggingface_hub.is_offline_mode()))
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    for _ in range(2):
+        with pytest.raises(AbsentDataError, match=r"org/set\[train\]: can't be loaded .* no route"):
+            read_hub_rows(HubSource(path="org/set"), "train")
+    assert switches == [(False, False), (True, True)]
