@@ -168,6 +168,7 @@ def test_a_collection_may_share_the_corpus_or_bring_its_own(tmp_path: Path) -> N
     dl, nq, test = (collection(examples, name) for name in ("dl", "nq", "test"))
     assert dl.queries["id"].tolist() == ["c"]
     assert dl.corpus_fingerprint == test.corpus_fingerprint
+    assert dl.corpus is test.corpus  # millions of passages are in memory once
     assert len(nq.corpus) == 4
     # Ids have a name space a collection: query `a` and document `2` are others here.
     assert nq.queries.to_dict("list") == {"id": ["a"], "text": ["another first"]}
