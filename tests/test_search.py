@@ -6,6 +6,7 @@ A bag of words takes the place of a checkpoint where it matters what a text says
 from __future__ import annotations
 
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,25 @@ def test_chunked_rankings_are_those_of_the_whole_product_with_its_ties(monkeypat
         np.testing.assert_allclose(np.stack(frame["scores"]), expected, rtol=1e-6, atol=1e-7)
         ties = (expected[:, 1:] == expected[:, :-1]).any(1)
         assert split == "other" or ties.all()  # most documents share no token with a short query
+
+
+def test_embeddings_of_documents_are_let_go_chunk_by_chunk(monkeypatch):
+    monkeypatch.setattr("harness.search.SEARCH_PASSAGES", 12)
+    encoded = EncodedCollection(encoded_texts([4, 2]), encoded_texts(lengths_of(200)), "many")
+    batches: list[weakref.ref[torch.Tensor]] = []
+    alive: list[int] = []
+
+    def embed(part: Encoded) -> Any:
+        for rows, batch, embeddings in BagOfWords(60)(part):
+            if part is encoded.documents:
+                batches.append(weakref.ref(embeddings))
+                alive.append(sum(reference() is not None for reference in batches))
+            yield rows, batch, embeddings
+            del embeddings
+
+    rank(embed, {"test": collection(2, 200, "t")}, {"test": encoded}, depth=3)
+    assert len(batches) > 20
+    assert max(alive) <= 4  # a batch has five documents or more, and a chunk is full with twelve
 
 
 def toy_search(world: SmallWorld, **card: Any) -> Retrieval:

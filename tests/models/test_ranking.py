@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from harness.models import ranking
-from harness.models.ranking import TopDocuments
+from harness.models.ranking import TopDocuments, _make_keys
 from harness.seeding import torch_generator
 
 
@@ -117,3 +117,8 @@ def test_scores_come_back_bit_by_bit():
     places, found = top.sorted()
     assert places.tolist() == [[6, 0, 4, 2, 3, 5, 1, 7]]
     assert found[0].tolist() == scores[places[0], 0].tolist()
+
+
+def test_a_negative_zero_is_as_good_as_zero():
+    keys = _make_keys(torch.tensor([[-0.0, 0.0, 1e-30]]), torch.arange(3))
+    assert keys.argsort(dim=1, descending=True).tolist() == [[2, 0, 1]]
