@@ -61,17 +61,17 @@ def harness_accuracy(material: Material, recipe: Recipe, seed: int) -> float:
     backbone.reset()
     head = build_head(task, backbone.hidden_size, torch_generator(seed, "head"))
     train(backbone, head, task, recipe, material.encoded["train"], seed=seed, device="cpu")
-    frame = predict(
+    frames = predict(
         backbone,
         head,
         task,
-        material.examples.parts["test"],
-        material.encoded["test"],
+        {"test": material.examples.parts["test"]},
+        {"test": material.encoded["test"]},
         recipe,
         device="cpu",
         max_tokens=4096,
     )
-    return score(task, frame.assign(split="test"))["test"]["accuracy"]
+    return score(task, frames["test"].assign(split="test"))["test"]["accuracy"]
 
 
 def trainer_accuracy(material: Material, checkpoint: Path, recipe: Recipe, seed: int) -> float:

@@ -1,8 +1,8 @@
-"""Weights and a split in, predictions out: computed in length order, given in file order."""
+"""Weights and splits in, predictions out: computed in length order, given in file order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,16 +15,13 @@ from harness.models.backbone import Backbone
 from harness.models.batch import Batch, collate
 from harness.models.decode import choose_answers, choose_tags, list_tokens, mark_answers
 from harness.models.heads import AnyHead, compute_outputs
-from harness.models.ranking import TopDocuments
 from harness.models.spans import best_spans
+from harness.search import rank
 from harness.spec import QuestionAnswering, Recipe, Retrieval, Task, TokenClassification
 
 if TYPE_CHECKING:
-    from harness.data.encode import Encoded, EncodedCollection
+    from harness.data.encode import Encoded, EncodedCollection, EncodedPart
     from harness.data.frames import Collection
-
-SEARCH_DOCUMENTS = 8192
-"""Documents that are encoded before they are compared with the queries."""
 
 
 @torch.no_grad()
@@ -32,23 +29,31 @@ def predict(
     backbone: Backbone,
     head: AnyHead,
     task: Task,
-    part: pd.DataFrame | Collection,
-    encoded_part: Encoded | EncodedCollection,
+    parts: Mapping[str, pd.DataFrame | Collection],
+    encoded: Mapping[str, EncodedPart],
     recipe: Recipe,
     *,
     device: str,
     max_tokens: int,
-) -> pd.DataFrame:
-    """Predict a split: the columns of its kind from `id` on, in the order of the split.
+) -> dict[str, pd.DataFrame]:
+    """Predict splits: for each the columns of its kind from `id` on, in the order of the split.
 
-    `max_tokens` bounds the padded tokens of a batch. Dropout is off.
+    `encoded` holds the features of the parts, under the same names. `max_tokens` bounds the padded
+    tokens of a batch. Dropout is off.
     """
     backbone.module.to(device).eval()
     head.to(device).eval()
     run = _Forward(backbone, head, recipe, device, max_tokens)
     if isinstance(task, Retrieval):
-        return _rank(run, task, cast("Collection", part), cast("EncodedCollection", encoded_part))
-    part, encoded = cast(pd.DataFrame, part), cast("Encoded", encoded_part)
+        collections = cast("Mapping[str, Collection]", parts)
+        return rank(run, collections, cast("Mapping[str, EncodedCollection]", encoded), task.depth)
+    return {
+        split: _predict_rows(run, task, cast(pd.DataFrame, part), cast("Encoded", encoded[split]))
+        for split, part in parts.items()
+    }
+
+
+def _predict_rows(run: _Forward, task: Task, part: pd.DataFrame, encoded: Encoded) -> pd.DataFrame:
     if isinstance(task, TokenClassification):
         return _tag(run, task, part, encoded)
     if isinstance(task, QuestionAnswering):
@@ -148,42 +153,3 @@ def _choose_marked(
         is_token = np.arange(odds_BL.shape[1]) < batch.lengths_B.cpu().numpy()[:, None]
         odds[batch.source] = odds_BL[is_token]
     return mark_answers(encoded, odds, contexts)
-
-
-def _rank(
-    run: _Forward, task: Retrieval, part: Collection, encoded: EncodedCollection
-) -> pd.DataFrame:
-    """Rank the documents for every query, by the cosine of their embeddings."""
-    query_rows, queries = _embeddings(run, encoded.queries)
-    top = TopDocuments(queries[np.argsort(query_rows)], task.depth)
-    rows: list[NDArray[np.int64]] = []
-    pieces: list[torch.Tensor] = []
-    for chosen, _, outputs in run(encoded.documents):
-        rows.append(encoded.documents.example[chosen])
-        pieces.append(outputs)
-        if sum(map(len, rows)) >= SEARCH_DOCUMENTS:
-            top.add(np.concatenate(rows), torch.cat(pieces))
-            rows, pieces = [], []
-    if rows:
-        top.add(np.concatenate(rows), torch.cat(pieces))
-    places, scores = top.sorted()
-    names = part.corpus["id"].to_numpy()
-    judged = part.qrels.groupby("query_id", sort=False)[["document_id", "relevance"]].agg(list)
-    judged = judged.loc[part.queries["id"]]
-    return pd.DataFrame(
-        {
-            "id": part.queries["id"],
-            "documents": [list(row) for row in names[places]],
-            "scores": list(scores),
-            "gold": judged["document_id"].to_list(),
-            "relevance": judged["relevance"].to_list(),
-        }
-    )
-
-
-def _embeddings(run: _Forward, encoded: Encoded) -> tuple[NDArray[np.int64], torch.Tensor]:
-    collected = [(encoded.example[rows], outputs) for rows, _, outputs in run(encoded)]
-    return (
-        np.concatenate([rows for rows, _ in collected]),
-        torch.cat([outputs for _, outputs in collected]),
-    )

@@ -21,6 +21,9 @@ PROTOCOL = 1
 TEMPERATURE = 0.05
 """Of a retrieval task's loss, where the recipe gives none (a scale of 20, as the paper's)."""
 
+PASSAGE_OVERLAP = 32
+"""Tokens that neighbouring passages share where the card gives none: about a sentence."""
+
 Kind = Literal[
     "sequence_classification",
     "sequence_regression",
@@ -208,7 +211,31 @@ class HubCollection(Spec):
     split: str = "test"
 
 
-class FurtherCollection(Spec):
+class LongDocuments(Spec):
+    """What is ranked of a document that is longer than the length. Training has its beginning."""
+
+    long_documents: Literal["truncate", "max_passage"] | None = Field(
+        None,
+        description="truncate: its beginning; max_passage: passages of that length, of which the "
+        "best one is its score. Training pairs have the beginning of documents in both cases. "
+        "None: truncate, or in a collection what the task says",
+    )
+    passage_overlap: int | None = Field(
+        None,
+        ge=0,
+        description="tokens that neighbouring passages share, at most half of one; None: 32",
+    )
+
+    @model_validator(mode="after")
+    def _overlap_belongs_to_passages(self) -> Self:
+        if self.passage_overlap is not None and self.long_documents != "max_passage":
+            raise ValueError(
+                "`passage_overlap` is given with `long_documents: max_passage`, and only there"
+            )
+        return self
+
+
+class FurtherCollection(LongDocuments):
     """A collection that the trained checkpoint is tested on, beside that of the task itself."""
 
     native: Annotated[TrecCollection | BeirCollection, Field(discriminator="format")] | None = None
@@ -443,7 +470,7 @@ class QuestionAnswering(TaskOfRows):
     max_answer_tokens: int = Field(30, gt=0)
 
 
-class Retrieval(TaskCommon):
+class Retrieval(LongDocuments, TaskCommon):
     """Ranking the documents of a corpus for a query by the cosine of their embeddings."""
 
     kind: Literal["retrieval"]
@@ -465,6 +492,11 @@ class Retrieval(TaskCommon):
 
     _own_names = field_validator("collections")(_refuse_roles)
 
+    @field_validator("long_documents")
+    @classmethod
+    def _truncate_is_the_default(cls, choice: str | None) -> str | None:
+        return None if choice == "truncate" else choice  # said or not, it is the same run
+
     def document_template(self, split: str) -> str:
         """Give the template of the documents of a split."""
         further = (self.collections or {}).get(split)
@@ -474,6 +506,15 @@ class Retrieval(TaskCommon):
         """Give the length that the card sets for the documents of a split."""
         further = (self.collections or {}).get(split)
         return further.max_length if further and further.max_length else self.max_length
+
+    def overlap_of_passages(self, split: str) -> int | None:
+        """Give the tokens that passages of a split's documents share; None: they are truncated."""
+        place: LongDocuments | None = (self.collections or {}).get(split)
+        if place is None or place.long_documents is None:
+            place = self
+        if split == "train" or place.long_documents != "max_passage":
+            return None
+        return PASSAGE_OVERLAP if place.passage_overlap is None else place.passage_overlap
 
 
 Task = Annotated[

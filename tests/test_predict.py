@@ -33,9 +33,18 @@ def run(backbone, task, part, encoded, max_tokens=24, **more):
     head = build_head(
         task, 32, torch_generator(0, "head"), initializer_range=0.5, answers=chosen.head
     )
-    return head, predict(
-        backbone, head, task, part, encoded, chosen, device="cpu", max_tokens=max_tokens
+    frames = predict(
+        backbone,
+        head,
+        task,
+        {"test": part},
+        {"test": encoded},
+        chosen,
+        device="cpu",
+        max_tokens=max_tokens,
     )
+    assert list(frames) == ["test"]
+    return head, frames["test"]
 
 
 def ids(count: int) -> list[str]:
@@ -257,9 +266,9 @@ def collection() -> Collection:
 
 
 def test_documents_are_ranked_by_the_cosine_of_their_embeddings(tmp_path, collection, monkeypatch):
-    monkeypatch.setattr("harness.predict.SEARCH_DOCUMENTS", 3)
+    monkeypatch.setattr("harness.search.SEARCH_PASSAGES", 3)
     backbone = tiny_bert(tmp_path)
-    encoded = EncodedCollection(encoded_texts([4, 6], seed=1), encoded_texts(LENGTHS))
+    encoded = EncodedCollection(encoded_texts([4, 6], seed=1), encoded_texts(LENGTHS), "nine")
     _, frame = run(backbone, RANKING, collection, encoded, max_tokens=15)
     assert list(frame.columns) == ["id", "documents", "scores", "gold", "relevance"]
     assert frame["id"].tolist() == ["q2", "q1"]

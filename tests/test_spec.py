@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from harness.spec import Checkpoint, Recipe, Run, Task, canonical_json
+from harness.spec import Checkpoint, Recipe, Retrieval, Run, Task, canonical_json
 
 CARD = {
     "name": "sst2",
@@ -145,3 +145,49 @@ def test_tag_names_are_o_then_begin_and_inside_of_each_type() -> None:
     }
     made = TypeAdapter(Task).validate_python(card)
     assert made.tag_names == ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+
+
+SEARCH = {
+    "name": "search",
+    "kind": "retrieval",
+    "data": {"native": {"format": "beir", "folder": "search", "train": "train", "test": "test"}},
+    "metrics": ["nDCG@10"],
+}
+PASSAGES = {"long_documents": "max_passage"}
+HARBOUR = {"native": {"format": "beir", "folder": "harbour"}}
+
+
+def search(**changes: object) -> Retrieval:
+    task = TypeAdapter(Task).validate_python(SEARCH | changes)
+    assert isinstance(task, Retrieval)
+    return task
+
+
+def test_documents_are_truncated_by_default_and_saying_so_is_the_same_run() -> None:
+    assert "long_documents" not in search().identity
+    assert search(long_documents="truncate").identity == search().identity
+    ids = {search(**card).identity for card in ({}, PASSAGES, PASSAGES | {"passage_overlap": 0})}
+    assert len(ids) == 3
+    assert [search().overlap_of_passages(split) for split in ("train", "test")] == [None, None]
+
+
+def test_a_collection_cuts_documents_as_its_task_does_unless_it_says_otherwise() -> None:
+    collections = {
+        "same": HARBOUR,
+        "cut": HARBOUR | {"long_documents": "truncate"},
+        "own": HARBOUR | PASSAGES | {"passage_overlap": 4},
+    }
+    task = search(**PASSAGES, passage_overlap=7, collections=collections)
+    overlaps = {split: task.overlap_of_passages(split) for split in ("train", "test", *collections)}
+    assert overlaps == {"train": None, "test": 7, "same": 7, "cut": None, "own": 4}
+    assert search(**PASSAGES).overlap_of_passages("validation") == 32
+    only = search(collections={"long": HARBOUR | PASSAGES})
+    assert [only.overlap_of_passages(split) for split in ("test", "long")] == [None, 32]
+
+
+@pytest.mark.parametrize("choice", [{}, {"long_documents": "truncate"}])
+def test_an_overlap_without_passages_is_refused(choice: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="`long_documents: max_passage`, and only there"):
+        search(**choice, passage_overlap=4)
+    with pytest.raises(ValidationError, match="`long_documents: max_passage`, and only there"):
+        search(collections={"harbour": HARBOUR | choice | {"passage_overlap": 4}})

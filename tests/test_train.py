@@ -99,7 +99,9 @@ KINDS = {
     "marked answers": (ANSWERS, encoded_answers(LENGTHS)),
 }
 HEADS = {"marked answers": "tagger"}
-COLLECTION = EncodedCollection(encoded_texts(lengths_of(8, 1)), encoded_texts(lengths_of(12, 2)))
+COLLECTION = EncodedCollection(
+    encoded_texts(lengths_of(8, 1)), encoded_texts(lengths_of(12, 2)), "one corpus"
+)
 PAIRS = np.array([[q, (5 * q + k) % 12] for q in range(8) for k in range(2)])
 
 

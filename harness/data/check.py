@@ -129,7 +129,9 @@ def example_texts(task: Task, part: pd.DataFrame | Collection) -> list[Texts]:
 def describe(task: Task, part: pd.DataFrame | Collection) -> str:
     """Say in a line which labels, tags, answers or judgements a split has."""
     if isinstance(part, Collection):
-        return f"{len(part.qrels):,} judgements, {_counts(part.qrels['relevance'], 'grade ')}"
+        judged = f"{len(part.qrels):,} judgements, {_counts(part.qrels['relevance'], 'grade ')}"
+        lost = int((~part.qrels["document_id"].isin(part.corpus["id"])).sum())
+        return f"{judged}; {lost:,} of documents that the corpus lacks" if lost else judged
     match task:
         case SequenceClassification():
             counts = part["label"].value_counts()

@@ -37,7 +37,8 @@ class Encoded:
                                      gold_first, gold_last int32 (F,): places of the first gold
                                      answer, in this window or not, -1 where there is none
             retrieval                none
-        counts     features, tokens, truncated (examples cut by the length), and what a kind adds
+        counts     features, tokens, truncated (examples cut by the length), and what a kind adds;
+                   for documents in passages windowed (those that have more than one)
     """
 
     token_ids: NDArray[np.int32]
@@ -58,10 +59,15 @@ class Encoded:
 
 @dataclass(frozen=True)
 class EncodedCollection:
-    """The queries and documents of a collection, each one feature a row of its frame, in order."""
+    """The queries and documents of a collection, in the order of its frames.
+
+    Each is one feature, save that documents to be ranked may be in several passages. `corpus` names
+    the content of `documents`: where it is equal they are.
+    """
 
     queries: Encoded
     documents: Encoded
+    corpus: str
 
 
 EncodedPart = Encoded | EncodedCollection

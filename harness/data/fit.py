@@ -55,7 +55,8 @@ def check_fit(
                 assert isinstance(task, Retrieval)
                 asked = min(task.query_max_length or length, length)
                 found.append(_fit(split, whole.queries, asked, "cut"))
-                found.append(_fit(f"{split}: documents", whole.documents, length, "cut"))
+                fate = "cut" if task.overlap_of_passages(split) is None else "in several passages"
+                found.append(_fit(f"{split}: documents", whole.documents, length, fate))
                 continue
             windowed = isinstance(task, QuestionAnswering | TokenClassification)
             fit = _fit(split, whole, length, "in several windows" if windowed else "cut")

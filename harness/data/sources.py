@@ -17,7 +17,12 @@ from harness.data.native import (
     read_native_frame,
     read_native_ranking,
 )
-from harness.data.ranking import choose_queries, keep_judged_documents, make_collection
+from harness.data.ranking import (
+    choose_queries,
+    keep_judged_documents,
+    make_collection,
+    with_title,
+)
 from harness.data.roots import collection_root, native_root, roles_to_read
 from harness.data.splits import hold_out, limit_rows
 from harness.errors import DataError
@@ -113,14 +118,15 @@ def _read_collections(
     else:
         assert task.data.hub is not None
         source = read_hub_ranking(task.data.hub, {role: _hub_split(task, role) for role in roles})
+    own_corpus = with_title(source.corpus)  # one frame for all splits that rank it
     parts: dict[str, Part] = {
-        role: make_collection(source.corpus, source.judged[role]) for role in roles
+        role: make_collection(own_corpus, source.judged[role]) for role in roles
     }
     for name, place in (task.collections or {}).items():
         folder = collection_root(task, name, data_root)
         if folder is not None:
             assert place.native is not None
-            corpus, judged = read_native_collection(place.native, folder, source.corpus)
+            corpus, judged = read_native_collection(place.native, folder, own_corpus)
         else:
             assert place.hub is not None
             corpus, judged = read_hub_collection(place.hub)

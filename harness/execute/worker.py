@@ -134,24 +134,21 @@ class Worker:
                 save_weights(self._workplace.study, run.run_id, backbone)
         record["steps"] = stats.steps
         record["counts"]["trained"] = {"examples": stats.examples, "tokens": stats.tokens}
-        frames = {}
+        encoded = {split: part for split, part in prepared.encoded.items() if split != "train"}
         with (
             clock.phase("predict"),
             finite_outputs(head, stats.steps, run.recipe.precision),
         ):
-            for split, part in prepared.examples.parts.items():
-                if split == "train":
-                    continue
-                frames[split] = predict(
-                    backbone,
-                    head,
-                    run.task,
-                    part,
-                    prepared.encoded[split],
-                    run.recipe,
-                    device=device,
-                    max_tokens=self._workplace.max_tokens,
-                )
+            frames = predict(
+                backbone,
+                head,
+                run.task,
+                {split: prepared.examples.parts[split] for split in encoded},
+                encoded,
+                run.recipe,
+                device=device,
+                max_tokens=self._workplace.max_tokens,
+            )
         return stack(frames)
 
 

@@ -12,6 +12,7 @@ import pytest
 from harness.grid import load_grid
 from harness.launch.local import run_local
 from harness.launch.plan import make_plan
+from harness.spec import Retrieval
 from harness.tasks import load_tasks
 from tests.conftest import REPOSITORY
 from tests.small_world import SmallWorld
@@ -83,14 +84,16 @@ def test_every_task_of_the_page_trains_and_is_scored(folder: Path, world: SmallW
     assert (outcome.ok, outcome.failed) == (5, 0)
 
 
-def test_the_snippets_on_further_test_sets_are_keys_of_a_card(folder: Path) -> None:
-    snippets = blocks("yaml")
-    assert len(snippets) == 2
-    for name, snippet in zip(("mood", "shelf"), snippets, strict=True):
+def test_the_snippets_are_keys_of_a_card(folder: Path) -> None:
+    long_documents, test_sets, collections = blocks("yaml")
+    more = {"mood": test_sets, "shelf": long_documents + collections}
+    (folder / "more").mkdir()
+    for name, snippet in more.items():
         text = (folder / "tasks" / f"{name}.yaml").read_text(encoding="utf-8") + snippet
-        other = folder / "more" / f"{name}.yaml"
-        other.parent.mkdir(exist_ok=True)
-        other.write_text(text, encoding="utf-8")
+        (folder / "more" / f"{name}.yaml").write_text(text, encoding="utf-8")
     cards = load_tasks([folder / "more"])
     assert cards["mood"].further == ("later",)
-    assert cards["shelf"].further == ("harbour",)
+    shelf = cards["shelf"]
+    assert isinstance(shelf, Retrieval)
+    assert shelf.further == ("harbour",)
+    assert shelf.overlap_of_passages("test") == shelf.overlap_of_passages("harbour") == 32

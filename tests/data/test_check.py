@@ -115,7 +115,7 @@ def test_documents_without_a_text_and_documents_under_two_ids(tmp_path: Path) ->
     (tmp_path / "corpus").write_text("1\tsome words\n2\t\n3\tsome words\n4\tother words\n")
     (tmp_path / "topics").write_text("a\tone\nb\ttwo\nc\tone\n")
     (tmp_path / "qrels").write_text("a 0 1 2\nb 0 2 0\nb 0 3 2\n")
-    (tmp_path / "qrels.c").write_text("c 0 4 1\n")
+    (tmp_path / "qrels.c").write_text("c 0 4 1\nc 0 9 1\n")
     topics = {"queries": "topics", "qrels": "qrels"}
     other = {"queries": "topics", "qrels": "qrels.c"}
     native = {"format": "trec", "corpus": "corpus", "train": topics, "test": other}
@@ -128,7 +128,10 @@ def test_documents_without_a_text_and_documents_under_two_ids(tmp_path: Path) ->
     found = check_examples(load_examples(task, tmp_path))
     documents = part(found, "test: documents")
     assert (documents.examples, documents.empty, documents.repeated) == (4, 1, 1)
-    assert part(found, "test").content == "1 judgements, grade 1: 1"
+    contents = [part(found, split).content for split in ("train", "validation")]
+    assert sorted(contents) == ["1 judgements, grade 2: 1", "2 judgements, grade 0: 1, grade 2: 1"]
+    lost = "2 judgements, grade 1: 2; 1 of documents that the corpus lacks"
+    assert part(found, "test").content == lost
     assert ("test", 1) in {(leak.second, leak.count) for leak in found.leaks}
 
 

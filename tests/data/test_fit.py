@@ -80,3 +80,11 @@ def test_queries_and_documents_have_lengths_of_their_own(
     assert (queries.name, queries.length, queries.tokens[-1], queries.over) == ("test", 8, 11, 0.5)
     assert documents.name == "test: documents"
     assert (documents.length, documents.tokens[-1], documents.over) == (20, 31, 0.5)
+    assert documents.fate == "cut"
+    windowed = type(task).model_validate(task.model_dump() | {"long_documents": "max_passage"})
+    fits = check_fit(load_examples(windowed, tmp_path), byte_level, None)
+    assert {fit.name: fit.fate for fit in fits if fit.name.endswith("documents")} == {
+        "train: documents": "cut",
+        "validation: documents": "in several passages",
+        "test: documents": "in several passages",
+    }

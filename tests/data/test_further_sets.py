@@ -168,6 +168,7 @@ def test_a_collection_may_share_the_corpus_or_bring_its_own(tmp_path: Path) -> N
     dl, nq, test = (collection(examples, name) for name in ("dl", "nq", "test"))
     assert dl.queries["id"].tolist() == ["c"]
     assert dl.corpus_fingerprint == test.corpus_fingerprint
+    assert dl.corpus is test.corpus  # millions of passages are in memory once
     assert len(nq.corpus) == 4
     # Ids have a name space a collection: query `a` and document `2` are others here.
     assert nq.queries.to_dict("list") == {"id": ["a"], "text": ["another first"]}
@@ -178,14 +179,19 @@ def test_a_collection_has_its_own_template_and_length(
 ) -> None:
     write_trec(tmp_path)
     write_beir(tmp_path / "beir")
-    task = search_task(nq=OTHER_WORLD)
+    task = search_task(dl=OTHER_TOPICS, nq=OTHER_WORLD)
     examples = load_examples(task, tmp_path)
     lengths = {s: effective_max_length(task, byte_level, None, s) for s in examples.parts}
-    assert lengths == {"train": 8, "validation": 8, "test": 8, "nq": 16}
-    nq = encode(task, examples, "nq", byte_level, lengths["nq"], tmp_path / "cache")
-    test = encode(task, examples, "test", byte_level, lengths["test"], tmp_path / "cache")
-    assert isinstance(nq, EncodedCollection)
-    assert isinstance(test, EncodedCollection)
+    assert lengths == {"train": 8, "validation": 8, "test": 8, "dl": 8, "nq": 16}
+
+    def encoded(split: str) -> EncodedCollection:
+        part = encode(task, examples, split, byte_level, lengths[split], tmp_path / "cache")
+        assert isinstance(part, EncodedCollection)
+        return part
+
+    validation, test, dl, nq = (encoded(s) for s in ("validation", "test", "dl", "nq"))
+    assert validation.corpus == test.corpus == dl.corpus != nq.corpus
+    assert len(list((tmp_path / "cache" / "encoded").iterdir())) == 4 + 2  # queries, corpora
     first = nq.documents.token_ids[: nq.documents.starts[1]]
     assert byte_level.decode(first).startswith("T. long text")
     assert nq.documents.lengths.max() > 8 >= test.documents.lengths.max()

@@ -11,7 +11,7 @@ import pandas as pd
 from harness.data.cache import cache_key, cached
 from harness.data.encode.answers import encode_questions
 from harness.data.encode.tagging import encode_words
-from harness.data.encode.texts import encode_texts
+from harness.data.encode.texts import encode_passages, encode_texts
 from harness.data.features import Encoded, EncodedCollection, EncodedPart
 from harness.data.frames import Collection, Examples
 from harness.data.templates import render, render_template
@@ -86,21 +86,30 @@ def _encode_collection(
 ) -> EncodedCollection:
     """Encode queries and documents apart, so that splits which share a corpus share its entry."""
 
-    def encoded(frame: pd.DataFrame, data: str, template: str, length: int) -> Encoded:
-        key = cache_key(tokenizer=mark, data=data, card={"template": template}, length=length)
-        return cached(
-            cache,
-            key,
-            lambda: encode_texts([render_template(template, frame)], tokenizer, length, {}),
-        )
+    def encoded(
+        frame: pd.DataFrame, data: str, template: str, length: int, overlap: int | None = None
+    ) -> tuple[str, Encoded]:
+        card = {"template": template, "passage_overlap": overlap}
+        key = cache_key(tokenizer=mark, data=data, card=card, length=length)
+
+        def build() -> Encoded:
+            texts = render_template(template, frame)
+            if overlap is None:
+                return encode_texts([texts], tokenizer, length, {})
+            return encode_passages(texts, tokenizer, length, overlap)
+
+        return key, cached(cache, key, build)
 
     query_length = min(task.query_max_length or max_length, max_length)
-    return EncodedCollection(
-        queries=encoded(part.queries, part.queries_fingerprint, task.query, query_length),
-        documents=encoded(
-            part.corpus, part.corpus_fingerprint, task.document_template(split), max_length
-        ),
+    _, queries = encoded(part.queries, part.queries_fingerprint, task.query, query_length)
+    corpus, documents = encoded(
+        part.corpus,
+        part.corpus_fingerprint,
+        task.document_template(split),
+        max_length,
+        task.overlap_of_passages(split),
     )
+    return EncodedCollection(queries, documents, corpus)
 
 
 def _shape(task: Task) -> dict[str, Any]:

@@ -87,6 +87,40 @@ def test_splits_with_one_corpus_share_its_documents(
     assert both.documents.token_ids[2:].tolist() == expected
 
 
+def test_a_corpus_has_another_name_with_another_template_length_or_passages(
+    tmp_path: Path, wordpiece: PreTrainedTokenizerFast
+) -> None:
+    corpus = pd.DataFrame({"id": ["d1"], "title": ["A"], "text": ["The Normans gave their name"]})
+    qrels = pd.DataFrame({"query_id": ["q"], "document_id": ["d1"], "relevance": [1]})
+    passages = {"long_documents": "max_passage", "passage_overlap": 1}
+
+    def encoded(
+        split: str, length: int = 6, name: str = "q", corpus: pd.DataFrame = corpus, **card: Any
+    ) -> EncodedCollection:
+        task = make_task("retrieval", **card)
+        part = Collection(
+            pd.DataFrame({"id": [name], "text": ["who"]}), corpus, qrels.assign(query_id=name)
+        )
+        examples = Examples(task, {split: part}, {}, "native")
+        made = encode(task, examples, split, wordpiece, length, tmp_path)
+        assert isinstance(made, EncodedCollection)
+        return made
+
+    plain = encoded("test")
+    assert encoded("validation", name="other").corpus == plain.corpus
+    assert encoded("test", long_documents="truncate").corpus == plain.corpus
+    assert encoded("train", **passages).corpus == plain.corpus
+    others = [
+        encoded("test", length=9),
+        encoded("test", document="{text}"),
+        encoded("test", corpus=corpus.assign(id="d2")),
+        encoded("test", **passages),
+        encoded("test", **passages | {"passage_overlap": 2}),
+    ]
+    assert len({plain.corpus, *(other.corpus for other in others)}) == 6
+    assert len(others[3].documents) > len(plain.documents) == 1
+
+
 def test_the_windows_of_a_card_are_part_of_the_entry(
     tmp_path: Path, wordpiece: PreTrainedTokenizerFast
 ) -> None:

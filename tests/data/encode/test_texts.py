@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from harness.data.encode.texts import cut_lengths, encode_texts
+from harness.data.encode.texts import cut_lengths, cut_passages, encode_passages, encode_texts
 from harness.data.features import Encoded
 from tests.data.conftest import TEXT
 
@@ -92,3 +93,62 @@ def test_the_longer_text_of_a_pair_is_cut_first(
     assert (np.abs(kept_first - kept_second)[cut] <= 1).all()
     only_first = (kept_first < first) & (kept_second == second)
     assert (kept_first >= kept_second - 1)[only_first].all()
+
+
+def test_a_long_text_is_covered_by_passages_with_the_tokens_around_each(
+    wordpiece: PreTrainedTokenizerFast,
+) -> None:
+    whole = wordpiece(FIRST, add_special_tokens=False)["input_ids"]
+    encoded = encode_passages(FIRST, wordpiece, 10, 3)
+    expected = []
+    example = []
+    for row, ids in enumerate(whole):
+        begins = [0]
+        while begins[-1] + 8 < len(ids):
+            begins.append(min(begins[-1] + 5, len(ids) - 8))
+        expected += [[2, *ids[begin : begin + 8], 3] for begin in begins]
+        example += [row] * len(begins)
+    assert features(encoded) == expected
+    assert encoded.example.tolist() == example
+    long = sum(len(ids) > 8 for ids in whole)
+    assert encoded.counts == {
+        "features": len(expected),
+        "tokens": len(encoded.token_ids),
+        "truncated": 0,
+        "windowed": long,
+    }
+    assert 0 < long < len(FIRST)
+    assert encoded.type_ids is not None
+    assert encoded.type_ids.tolist() == [0] * len(encoded.token_ids)
+
+
+def test_blocks_of_texts_keep_the_rows_of_their_passages(
+    wordpiece: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = encode_passages(FIRST, wordpiece, 10, 3)
+    monkeypatch.setattr("harness.data.encode.texts._TEXTS_AT_ONCE", 2)
+    in_blocks = encode_passages(FIRST, wordpiece, 10, 3)
+    assert features(in_blocks) == features(at_once)
+    assert in_blocks.example.tolist() == at_once.example.tolist()
+    assert in_blocks.counts == at_once.counts
+
+
+def test_passages_of_hand_counted_lengths() -> None:
+    text, begins, lengths = cut_passages(np.array([0, 4, 5, 11]), 4, 1)
+    assert text.tolist() == [0, 1, 2, 2, 3, 3, 3, 3]
+    assert begins.tolist() == [0, 0, 0, 1, 0, 3, 6, 7]
+    assert lengths.tolist() == [0, 4, 4, 4, 4, 4, 4, 4]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1), st.integers(2, 20), st.integers(0, 30))
+def test_passages_cover_every_token_and_share_at_least_the_overlap(
+    lengths: list[int], capacity: int, overlap: int
+) -> None:
+    text, begins, sizes = cut_passages(np.array(lengths), capacity, overlap)
+    shared = min(overlap, capacity // 2)
+    for row, length in enumerate(lengths):
+        first, size = begins[text == row], sizes[text == row]
+        assert (first[0], first[-1] + size[-1]) == (0, length)
+        assert (size == min(length, capacity)).all()
+        assert (first[1:] > first[:-1]).all()
+        assert (first[:-1] + size[:-1] - first[1:] >= shared).all()
