@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import pytest
 
 from harness.report import (
@@ -11,8 +8,6 @@ from harness.report import (
     lay_out_matrix,
     lay_out_sensitivity,
     to_json,
-    to_latex,
-    to_markdown,
 )
 from harness.report.claims import p_text
 from tests.results.test_comparing import MEANS, recipes_study
@@ -98,38 +93,3 @@ def test_p_is_written_with_three_decimals(p, text):
 def test_json_has_null_for_what_is_absent(tmp_path):
     frame = recipes_study(tmp_path, MEANS).sensitivity()
     assert '"range":null' in to_json(frame).replace(" ", "")
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles(tmp_path):
-    study = recipes_study(tmp_path / "study", MEANS)
-    tables = [
-        to_latex(lay_out(study, study.table(), tied={("b3", "sst2")})),
-        to_latex(lay_out(study, study.table(by=["objective", "kind"]))),
-        to_latex(lay_out_comparison(study.compare("a1", "b1", interval="seeds"))),
-    ]
-    text = "\n".join(
-        [
-            r"\documentclass{article}\usepackage{booktabs}\begin{document}",
-            *tables,
-            r"\end{document}",
-        ]
-    )
-    (tmp_path / "t.tex").write_text(text)
-    done = subprocess.run(
-        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_latex_has_a_left_column_for_each_name(tmp_path):
-    study = recipes_study(tmp_path, MEANS)
-    text = to_latex(lay_out(study, study.table(by=["objective", "pooling", "kind"])))
-    assert r"\begin{tabular}{llrr}" in text
-    assert "| objective | pooling |" in to_markdown(
-        lay_out(study, study.table(by=["objective", "pooling", "kind"]))
-    )
