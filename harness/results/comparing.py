@@ -28,11 +28,13 @@ NUMBERS = ("mean_a", "mean_b", "difference", "low", "high", "p", "p_corrected")
 CHECKS = (
     "p_permutation", "p_mcnemar", "improvement", "improvement_low", "improvement_high",
 )  # fmt: skip
-PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | {"resampled": "str"}
+MEANT = {"resampled": "str", "confidence": "float64", "correction": "str"}
+PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | MEANT
 COMPARE_TYPES = (
     HEAD
     | dict.fromkeys((*NUMBERS, *CHECKS), "float64")
-    | {"n_a": "int64", "n_b": "int64", "resampled": "str"}
+    | {"n_a": "int64", "n_b": "int64"}
+    | MEANT
 )
 
 Row = dict[str, Any]
@@ -85,8 +87,7 @@ class Comparer:
         rows = self._corrected([self._row(pair, drawn) for pair in pairs])
         if len(rows) > 1:
             rows.append(self._all_tasks(pairs, drawn))
-        frame = pd.DataFrame([{"a": a, "b": b} | row for row in rows], columns=list(COMPARE_TYPES))
-        return typed(frame, COMPARE_TYPES)
+        return self._framed([{"a": a, "b": b} | row for row in rows], COMPARE_TYPES)
 
     def compare_all(self) -> pd.DataFrame:
         """Compare every pair of checkpoints on every task, and on all tasks that both have whole.
@@ -116,7 +117,7 @@ class Comparer:
                 found = numbers(average(estimates), self.confidence)
                 together.append(names | self._means(pairs) | found)
         rows = [*self._corrected(single), *self._corrected(together)]
-        return typed(pd.DataFrame(rows, columns=list(PAIR_TYPES)), PAIR_TYPES)
+        return self._framed(rows, PAIR_TYPES)
 
     def with_best(self) -> pd.DataFrame:
         """Compare the best checkpoint of each task with all others: rows as of `compare_all`.
@@ -138,7 +139,7 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             for pair in pairs
         ]
-        return typed(pd.DataFrame(self._corrected(rows), columns=list(PAIR_TYPES)), PAIR_TYPES)
+        return self._framed(self._corrected(rows), PAIR_TYPES)
 
     def _side(self, text: str) -> list[str]:
         """Find the checkpoints of a side: a name, or all that have `column=value`."""
@@ -188,6 +189,12 @@ class Comparer:
                 "alone: interval 'seeds'"
             )
         return drawn
+
+    def _framed(self, rows: Sequence[Row], types: Mapping[str, str]) -> pd.DataFrame:
+        """Make a frame that says of itself what its intervals and corrected p are."""
+        frame = pd.DataFrame(rows, columns=list(types))
+        said = frame.assign(confidence=self.confidence, correction=self.correction)
+        return typed(said, types)
 
     def _corrected(self, rows: list[Row]) -> list[Row]:
         """Add the corrected p to rows that are one family."""

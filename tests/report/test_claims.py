@@ -35,12 +35,13 @@ def test_a_comparison_says_what_was_resampled_and_how_it_was_corrected(tmp_path)
 
 
 def test_a_comparison_of_recipes_needs_no_such_note_and_marks_what_is_told_apart(tmp_path):
-    frame = recipes_study(tmp_path, MEANS).compare("objective=mlm", "objective=clm")
-    layout = lay_out_comparison(frame, "bh")
+    study = recipes_study(tmp_path, MEANS)
+    frame = study.compare("objective=mlm", "objective=clm", correction="bh", confidence=0.9)
+    layout = lay_out_comparison(frame)
     assert layout.notes == ()
     assert layout.header[6] == "p (Benjamini-Hochberg)"
     assert [cell.is_best for cell in layout.rows[0]].index(True) == 3
-    assert "over checkpoints" in layout.caption
+    assert "with 90 % intervals over checkpoints" in layout.caption
 
 
 def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):

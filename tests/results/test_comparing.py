@@ -105,6 +105,14 @@ def test_recipes_are_compared_over_their_checkpoints(tmp_path):
     assert together["p"] == pytest.approx(expected.pvalue, rel=1e-6)
 
 
+def test_a_comparison_says_its_confidence_and_its_correction(tmp_path):
+    study = recipes_study(tmp_path, MEANS)
+    asked = {"interval": "seeds", "confidence": 0.9, "correction": "bh"}
+    for frame in (study.compare("a1", "b1", **asked), study.compare_all(**asked)):
+        assert set(frame["confidence"]) == {0.9}
+        assert set(frame["correction"]) == {"bh"}
+
+
 def test_p_of_several_tasks_is_corrected_by_holm(tmp_path):
     frame = recipes_study(tmp_path, MEANS).compare("a1", "b1", interval="seeds")
     assert list(frame["task"]) == ["sst2", "stsb", ALL_TASKS]
