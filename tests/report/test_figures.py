@@ -3,7 +3,9 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from harness.spec import Checkpoint
 from tests.results.test_comparing import MEANS, recipes_study
 from tests.small_study import SST2, diverged, record_of, records_of, small_grid, write_study
 
+REPOSITORY = Path(__file__).parents[2]
 RATES = (1e-5, 5e-5, 1e-4)
 NUMBERS = ["mean", "low", "high"]
 
@@ -234,6 +237,23 @@ def test_a_figure_may_have_more_rows_than_altair_allows_by_default(study):
     row = study.rates().iloc[:1]
     many = row.loc[row.index.repeat(5001)].assign(learning_rate=np.linspace(1e-5, 1e-3, 5001))
     assert len(values_of(draw_curves(many, "learning_rate"))) == 5001
+
+
+def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
+    text = (REPOSITORY / "docs" / "results.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    shutil.copytree(REPOSITORY / "results" / "published", tmp_path / "results" / "published")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/results.md", "exec"), {})
+    names = (
+        "rates.svg",
+        "objectives.html",
+        "steps.svg",
+        "leaderboard.svg",
+        "recipes.png",
+        "sizes.svg",
+    )
+    assert all((tmp_path / name).stat().st_size > 1000 for name in names)
 
 
 def test_without_altair_the_remedy_is_named(monkeypatch):
