@@ -17,6 +17,7 @@ from harness.results.columns import is_value, unknown_column
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
 from harness.results.pairs import Pair, improvement, numbers
+from harness.spec import LOWER_IS_BETTER
 from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
@@ -31,10 +32,7 @@ CHECKS = (
 MEANT = {"resampled": "str", "confidence": "float64", "correction": "str"}
 PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | MEANT
 COMPARE_TYPES = (
-    HEAD
-    | dict.fromkeys((*NUMBERS, *CHECKS), "float64")
-    | {"n_a": "int64", "n_b": "int64"}
-    | MEANT
+    HEAD | dict.fromkeys((*NUMBERS, *CHECKS), "float64") | {"n_a": "int64", "n_b": "int64"} | MEANT
 )
 
 Row = dict[str, Any]
@@ -130,7 +128,8 @@ class Comparer:
         for task in self.cells.tasks:
             of_task = [picked for (_, name), picked in picks.items() if name == task]
             if len(of_task) == planned.count(task):
-                best = max(of_task, key=lambda picked: float(picked.scores.mean()))
+                choose = min if of_task[0].metric in LOWER_IS_BETTER else max
+                best = choose(of_task, key=lambda picked: float(picked.scores.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
         drawn = self._draw(pairs)
         rows = [
@@ -202,7 +201,7 @@ class Comparer:
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
 
     def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
-        a, b = pair.units
+        a, b = pair.gains
         return (
             pair.head()
             | numbers(pair.estimate(drawn), self.confidence)
@@ -224,6 +223,8 @@ class Comparer:
             a, b = (np.stack(side, axis=1) for side in sides)
             if pairs[0].is_of_recipes:
                 estimate = subtract(over_seeds(a.mean(axis=1)), over_seeds(b.mean(axis=1)))
+            gains = zip(*(pair.gains for pair in pairs), strict=True)
+            a, b = (np.stack(side, axis=1) for side in gains)
             row |= improvement(a, b, name=ALL_TASKS, confidence=self.confidence, seed=self.seed)
         row |= numbers(estimate, self.confidence)
         # One question of its own: a family of one.
