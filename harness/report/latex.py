@@ -56,6 +56,7 @@ def to_latex(layout: Layout) -> str:
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{escape_latex(layout.caption)}}}",
+            r"\smallskip",
             # Set in a box first, so that what is larger than a page can be made smaller.
             r"\sbox0{%",
             rf"\begin{{tabular}}{{{columns}}}",

@@ -33,6 +33,7 @@ def test_latex_has_booktabs_rules_and_escapes_names():
         "\\begin{table}\n"
         "\\centering\n"
         "\\caption{Student t over seeds, 95 \\%.}\n"
+        "\\smallskip\n"
         "\\sbox0{%\n"
         "\\begin{tabular}{lrr}\n"
         "\\toprule\n"
