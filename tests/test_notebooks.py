@@ -55,3 +55,9 @@ def test_a_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch):
     client.execute()
     shown = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]
     assert shown, f"{path.name} shows nothing"
+    figures = [cell for cell in shown if cell.source.startswith("draw_")]
+    assert figures, f"{path.name} has no figure"
+    for cell in figures:
+        # Altair checked it against the schema of Vega-Lite; Vega drew it, without a network.
+        (output,) = cell.outputs
+        assert output.data["image/svg+xml"].startswith("<svg"), cell.source

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness.report.claims import lay_out_comparison, lay_out_matrix, lay_out_sensitivity
+from harness.report.latex import to_latex
 from harness.report.layout import LaidCell, Layout, lay_out
 from harness.report.tables import (
     to_csv,
     to_json,
-    to_latex,
     to_markdown,
     to_terminal,
     write_parquet,

@@ -60,13 +60,18 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
     return " ".join(parts)
 
 
-def _interval_text(table: pd.DataFrame) -> str:
-    """Say which interval a table shows and what varies in it."""
+def interval_of(table: pd.DataFrame) -> str | None:
+    """Say which interval the rows of a table have and what varies in it; None where none has."""
     found = [text for text in table["interval"].unique() if not text.startswith("none")]
     if not found or table["half_width"].isna().all():
-        return "without an interval"
+        return None
     kind, _, _ = found[0].rpartition(", ")
-    return f"± half width of its interval ({found[0]}: {SAYS[kind]})"
+    return f"{found[0]}: {SAYS[kind]}"
+
+
+def _interval_text(table: pd.DataFrame) -> str:
+    said = interval_of(table)
+    return f"± half width of its interval ({said})" if said else "without an interval"
 
 
 def notes_of(study: Study, table: pd.DataFrame, unranked: list[str]) -> Iterator[str]:

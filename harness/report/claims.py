@@ -23,7 +23,7 @@ NO_INTERVAL = (
 CORRECTED_BY = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
-def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
+def lay_out_comparison(frame: pd.DataFrame) -> Layout:
     """Lay out what `Study.compare` gave: a row a task; what is told apart is marked."""
     a, b = frame["a"].iloc[0], frame["b"].iloc[0]
     header = (
@@ -33,7 +33,7 @@ def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
         "difference",
         "interval",
         "p",
-        f"p ({CORRECTED_BY[correction]})",
+        f"p ({CORRECTED_BY[frame['correction'].iloc[0]]})",
         "better in",
     )
     rows = []
@@ -55,12 +55,12 @@ def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
         rows.append(
             tuple(LaidCell(text, is_real and place == 3) for place, text in enumerate(texts))
         )
-    resampled = frame["resampled"].iloc[0]
+    resampled, confidence = frame["resampled"].iloc[0], frame["confidence"].iloc[0]
     caption = (
-        f"{a} minus {b} on the {frame['split'].iloc[0]} split, with 95 % intervals over "
-        f"{resampled}. p: two-sided, of no difference; corrected over the tasks shown. Bold: told "
-        f"apart at {100 * LEVEL:g} % after correction. Better in: share of pairs of runs in which "
-        f"{a} is the better one."
+        f"{a} minus {b} on the {frame['split'].iloc[0]} split, with {100 * confidence:g} % "
+        f"intervals over {resampled}. p: two-sided, of no difference; corrected over the tasks "
+        f"shown. Bold: told apart at {100 * LEVEL:g} % after correction. Better in: share of pairs "
+        f"of runs in which {a} is the better one."
     )
     notes = [] if resampled == "checkpoints" else [ONE_RECIPE]
     bare = frame.loc[frame["low"].isna() & (frame["task"] != ALL_TASKS), "task"]
@@ -69,7 +69,7 @@ def lay_out_comparison(frame: pd.DataFrame, correction: str = "holm") -> Layout:
     return Layout(header, tuple(rows), caption, tuple(notes))
 
 
-def lay_out_matrix(pairs: pd.DataFrame, correction: str = "holm") -> Layout:
+def lay_out_matrix(pairs: pd.DataFrame) -> Layout:
     """Lay out all pairs of one task (or of all tasks together): row minus column, and groups."""
     groups = letter_groups(pairs)
     names = groups["checkpoint"].tolist()
@@ -86,10 +86,10 @@ def lay_out_matrix(pairs: pd.DataFrame, correction: str = "holm") -> Layout:
             text = _signed(sign * row["difference"], 3)
             cells.append(LaidCell(text, bool(row["p_corrected"] <= LEVEL)))
         rows.append(tuple(cells))
-    task = pairs["task"].iloc[0]
+    task, by = pairs["task"].iloc[0], CORRECTED_BY[pairs["correction"].iloc[0]]
     caption = (
         f"{task}: row minus column, over {pairs['resampled'].iloc[0]}. Bold: told apart at "
-        f"{100 * LEVEL:g} % after correction by {CORRECTED_BY[correction]} over all pairs and "
+        f"{100 * LEVEL:g} % after correction by {by} over all pairs and "
         "tasks. Checkpoints that share a letter are not told apart."
     )
     return Layout(("checkpoint", "mean", "groups", *names), tuple(rows), caption, ())

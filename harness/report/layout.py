@@ -47,7 +47,7 @@ def lay_out(
     are cells (checkpoint, task) that can't be told apart from the best of their column.
     """
     is_chosen = "select" in table
-    names, column = _axes(table)
+    names, column = axes_of(table)
     columns = list(dict.fromkeys(zip(table[column], table["metric"], strict=True)))
     cells: dict[tuple[str, ...], LaidCell] = {}
     unranked = []
@@ -60,9 +60,9 @@ def lay_out(
         for row, mark in zip(rows.to_dict("records"), marks, strict=True):
             is_tied = not mark and best is not None and (row.get("checkpoint"), value) in tied
             text = cell_text(row) + (TIED if is_tied else "")
-            key = (*(_name(row[name]) for name in names), value, metric)
+            key = (*(name_text(row[name]) for name in names), value, metric)
             cells[key] = LaidCell(text, bool(mark))
-    keys = dict.fromkeys(tuple(map(_name, row)) for row in table[names].itertuples(index=False))
+    keys = dict.fromkeys(tuple(map(name_text, row)) for row in table[names].itertuples(index=False))
     # A point that is not planned for a task has no cell there at all.
     laid = tuple(
         (*map(LaidCell, row), *(cells.get((*row, *pair), LaidCell("")) for pair in columns))
@@ -73,7 +73,7 @@ def lay_out(
     return Layout(header, laid, caption, tuple(notes_of(study, table, unranked)), len(names))
 
 
-def _axes(table: pd.DataFrame) -> tuple[list[str], str]:
+def axes_of(table: pd.DataFrame) -> tuple[list[str], str]:
     """Name the columns that make the rows of a table, and the one that makes its columns."""
     if "checkpoints" in table:
         at = list(table.columns).index("metric")
@@ -81,7 +81,8 @@ def _axes(table: pd.DataFrame) -> tuple[list[str], str]:
     return (["checkpoint"] if "select" in table else ["checkpoint", "point"]), "task"
 
 
-def _name(value: object) -> str:
+def name_text(value: object) -> str:
+    """Write a value that rows are named by; a dash where there is none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ABSENT
     return f"{value:g}" if isinstance(value, float) else str(value)

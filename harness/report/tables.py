@@ -1,4 +1,4 @@
-"""A table written as Markdown, LaTeX, CSV, Parquet, or for the terminal."""
+"""A table written as Markdown, CSV, JSON, Parquet, or for the terminal."""
 
 from __future__ import annotations
 
@@ -8,31 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.report.captions import ABSENT, COLLAPSED, EDGE, TIED
-from harness.report.layout import LaidCell, Layout
+from harness.report.layout import Layout
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "±": r"$\pm$",
-    ABSENT: "---",
-    EDGE: r"$^\dagger$",
-    COLLAPSED: r"$^\ddagger$",
-    TIED: r"$^\circ$",
-}
 
 
 def to_markdown(layout: Layout) -> str:
@@ -55,31 +34,6 @@ def to_markdown(layout: Layout) -> str:
     notes = [f"- {_escape_markdown(note)}" for note in layout.notes]
     return "\n".join(
         [*lines, "", _escape_markdown(layout.caption), *([""] if notes else []), *notes, ""]
-    )
-
-
-def to_latex(layout: Layout) -> str:
-    r"""Write a LaTeX table with booktabs rules; needs `\usepackage{booktabs}`."""
-    rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in layout.rows]
-    columns = "l" * layout.names + "r" * (len(layout.header) - layout.names)
-    notes = [_escape_latex(note) for note in layout.notes]
-    beneath = [r"\par\footnotesize " + r" \\ ".join(notes)] if notes else []
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{_escape_latex(layout.caption)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join(_escape_latex(text) for text in layout.header) + r" \\",
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            *beneath,
-            r"\end{table}",
-            "",
-        ]
     )
 
 
@@ -120,13 +74,3 @@ def write_parquet(table: pd.DataFrame, path: str | Path) -> None:
 
 def _escape_markdown(text: str) -> str:
     return text.replace("|", r"\|")
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)
-
-
-def _latex_cell(cell: LaidCell) -> str:
-    text = _escape_latex(cell.text)
-    # \bm would need a package; bold text with the sign in math mode does not.
-    return rf"\textbf{{{text}}}" if cell.is_best else text

@@ -138,7 +138,8 @@ class Analyses:
         of each side (`both`) or over `seeds` alone (Welch); `p_corrected` is Holm's over the tasks,
         or Benjamini and Hochberg's (`bh`). Checks: `p_permutation` (signs of the examples'
         differences; seeds as given), `p_mcnemar` (one run a side). `improvement` is the probability
-        that a run of a beats one of b. A last row has all tasks together.
+        that a run of a beats one of b. `resampled`, `confidence` and `correction` say what the
+        interval and the corrected p are. A last row has all tasks together.
 
         A side may be `column=value`: all such checkpoints. With several on both sides it is the
         checkpoints that vary, so the claim is one of recipes. Raises StudyError where runs have no

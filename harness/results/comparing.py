@@ -17,6 +17,7 @@ from harness.results.columns import is_value, unknown_column
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
 from harness.results.pairs import Pair, improvement, numbers
+from harness.spec import LOWER_IS_BETTER
 from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
@@ -28,11 +29,10 @@ NUMBERS = ("mean_a", "mean_b", "difference", "low", "high", "p", "p_corrected")
 CHECKS = (
     "p_permutation", "p_mcnemar", "improvement", "improvement_low", "improvement_high",
 )  # fmt: skip
-PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | {"resampled": "str"}
+MEANT = {"resampled": "str", "confidence": "float64", "correction": "str"}
+PAIR_TYPES = HEAD | dict.fromkeys(NUMBERS, "float64") | MEANT
 COMPARE_TYPES = (
-    HEAD
-    | dict.fromkeys((*NUMBERS, *CHECKS), "float64")
-    | {"n_a": "int64", "n_b": "int64", "resampled": "str"}
+    HEAD | dict.fromkeys((*NUMBERS, *CHECKS), "float64") | {"n_a": "int64", "n_b": "int64"} | MEANT
 )
 
 Row = dict[str, Any]
@@ -85,8 +85,7 @@ class Comparer:
         rows = self._corrected([self._row(pair, drawn) for pair in pairs])
         if len(rows) > 1:
             rows.append(self._all_tasks(pairs, drawn))
-        frame = pd.DataFrame([{"a": a, "b": b} | row for row in rows], columns=list(COMPARE_TYPES))
-        return typed(frame, COMPARE_TYPES)
+        return self._framed([{"a": a, "b": b} | row for row in rows], COMPARE_TYPES)
 
     def compare_all(self) -> pd.DataFrame:
         """Compare every pair of checkpoints on every task, and on all tasks that both have whole.
@@ -116,7 +115,7 @@ class Comparer:
                 found = numbers(average(estimates), self.confidence)
                 together.append(names | self._means(pairs) | found)
         rows = [*self._corrected(single), *self._corrected(together)]
-        return typed(pd.DataFrame(rows, columns=list(PAIR_TYPES)), PAIR_TYPES)
+        return self._framed(rows, PAIR_TYPES)
 
     def with_best(self) -> pd.DataFrame:
         """Compare the best checkpoint of each task with all others: rows as of `compare_all`.
@@ -129,7 +128,8 @@ class Comparer:
         for task in self.cells.tasks:
             of_task = [picked for (_, name), picked in picks.items() if name == task]
             if len(of_task) == planned.count(task):
-                best = max(of_task, key=lambda picked: float(picked.scores.mean()))
+                choose = min if of_task[0].metric in LOWER_IS_BETTER else max
+                best = choose(of_task, key=lambda picked: float(picked.scores.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
         drawn = self._draw(pairs)
         rows = [
@@ -138,7 +138,7 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             for pair in pairs
         ]
-        return typed(pd.DataFrame(self._corrected(rows), columns=list(PAIR_TYPES)), PAIR_TYPES)
+        return self._framed(self._corrected(rows), PAIR_TYPES)
 
     def _side(self, text: str) -> list[str]:
         """Find the checkpoints of a side: a name, or all that have `column=value`."""
@@ -189,13 +189,19 @@ class Comparer:
             )
         return drawn
 
+    def _framed(self, rows: Sequence[Row], types: Mapping[str, str]) -> pd.DataFrame:
+        """Make a frame that says of itself what its intervals and corrected p are."""
+        frame = pd.DataFrame(rows, columns=list(types))
+        said = frame.assign(confidence=self.confidence, correction=self.correction)
+        return typed(said, types)
+
     def _corrected(self, rows: list[Row]) -> list[Row]:
         """Add the corrected p to rows that are one family."""
         p_values = CORRECTIONS[self.correction](np.array([row["p"] for row in rows], dtype=float))
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
 
     def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
-        a, b = pair.units
+        a, b = pair.gains
         return (
             pair.head()
             | numbers(pair.estimate(drawn), self.confidence)
@@ -217,6 +223,8 @@ class Comparer:
             a, b = (np.stack(side, axis=1) for side in sides)
             if pairs[0].is_of_recipes:
                 estimate = subtract(over_seeds(a.mean(axis=1)), over_seeds(b.mean(axis=1)))
+            gains = zip(*(pair.gains for pair in pairs), strict=True)
+            a, b = (np.stack(side, axis=1) for side in gains)
             row |= improvement(a, b, name=ALL_TASKS, confidence=self.confidence, seed=self.seed)
         row |= numbers(estimate, self.confidence)
         # One question of its own: a family of one.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from harness.results.choosing import Picked
 from harness.results.examples import Drawn
 from harness.seeding import numpy_generator
+from harness.spec import LOWER_IS_BETTER
 from harness.stats import (
     Estimate,
     average,
@@ -71,6 +72,13 @@ class Pair:
     def units(self) -> tuple[Floats, Floats]:
         """What varies on each side: the seeds of one checkpoint, or the means of several."""
         return _units(self.a), _units(self.b)
+
+    @property
+    def gains(self) -> tuple[Floats, Floats]:
+        """The units with the sign that makes larger ones better."""
+        sign = -1.0 if self.a[0].metric in LOWER_IS_BETTER else 1.0
+        a, b = self.units
+        return sign * a, sign * b
 
     def estimate(self, drawn: Mapping[str, Drawn | None]) -> Estimate:
         """Give a minus b: by paired examples where they were drawn and each side is one.

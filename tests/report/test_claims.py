@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import pytest
 
 from harness.report import (
@@ -11,8 +8,6 @@ from harness.report import (
     lay_out_matrix,
     lay_out_sensitivity,
     to_json,
-    to_latex,
-    to_markdown,
 )
 from harness.report.claims import p_text
 from tests.results.test_comparing import MEANS, recipes_study
@@ -40,12 +35,13 @@ def test_a_comparison_says_what_was_resampled_and_how_it_was_corrected(tmp_path)
 
 
 def test_a_comparison_of_recipes_needs_no_such_note_and_marks_what_is_told_apart(tmp_path):
-    frame = recipes_study(tmp_path, MEANS).compare("objective=mlm", "objective=clm")
-    layout = lay_out_comparison(frame, "bh")
+    study = recipes_study(tmp_path, MEANS)
+    frame = study.compare("objective=mlm", "objective=clm", correction="bh", confidence=0.9)
+    layout = lay_out_comparison(frame)
     assert layout.notes == ()
     assert layout.header[6] == "p (Benjamini-Hochberg)"
     assert [cell.is_best for cell in layout.rows[0]].index(True) == 3
-    assert "over checkpoints" in layout.caption
+    assert "with 90 % intervals over checkpoints" in layout.caption
 
 
 def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):
@@ -98,38 +94,3 @@ def test_p_is_written_with_three_decimals(p, text):
 def test_json_has_null_for_what_is_absent(tmp_path):
     frame = recipes_study(tmp_path, MEANS).sensitivity()
     assert '"range":null' in to_json(frame).replace(" ", "")
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles(tmp_path):
-    study = recipes_study(tmp_path / "study", MEANS)
-    tables = [
-        to_latex(lay_out(study, study.table(), tied={("b3", "sst2")})),
-        to_latex(lay_out(study, study.table(by=["objective", "kind"]))),
-        to_latex(lay_out_comparison(study.compare("a1", "b1", interval="seeds"))),
-    ]
-    text = "\n".join(
-        [
-            r"\documentclass{article}\usepackage{booktabs}\begin{document}",
-            *tables,
-            r"\end{document}",
-        ]
-    )
-    (tmp_path / "t.tex").write_text(text)
-    done = subprocess.run(
-        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_latex_has_a_left_column_for_each_name(tmp_path):
-    study = recipes_study(tmp_path, MEANS)
-    text = to_latex(lay_out(study, study.table(by=["objective", "pooling", "kind"])))
-    assert r"\begin{tabular}{llrr}" in text
-    assert "| objective | pooling |" in to_markdown(
-        lay_out(study, study.table(by=["objective", "pooling", "kind"]))
-    )

@@ -10,7 +10,6 @@ from harness.report import (
     LaidCell,
     Layout,
     to_csv,
-    to_latex,
     to_markdown,
     to_terminal,
     write_parquet,
@@ -42,28 +41,9 @@ def test_markdown_is_a_table_with_caption_and_notes():
     )
 
 
-def test_latex_has_booktabs_rules_and_escapes_names():
-    assert to_latex(LAYOUT) == (
-        "\\begin{table}\n"
-        "\\centering\n"
-        "\\caption{Student t over seeds, 95 \\%.}\n"
-        "\\begin{tabular}{lrr}\n"
-        "\\toprule\n"
-        "checkpoint & sst2 (accuracy) & squad\\_v2 (f1) \\\\\n"
-        "\\midrule\n"
-        "mlm\\_40 & \\textbf{0.912 $\\pm$ 0.020 (3/3)} & --- (2/3) \\\\\n"
-        "clm & 0.90 $\\pm$ 0.10 (3/3)$^\\dagger$$^\\ddagger$ & 0.5 $\\pm$ 1.3 (3/3) \\\\\n"
-        "\\bottomrule\n"
-        "\\end{tabular}\n"
-        "\\par\\footnotesize clm, squad\\_v2: 1 run failed: a|b \\& c\n"
-        "\\end{table}\n"
-    )
-
-
 def test_a_table_without_notes_ends_after_its_caption():
     layout = Layout(LAYOUT.header, LAYOUT.rows, LAYOUT.caption, ())
     assert to_markdown(layout).endswith("\n\nStudent t over seeds, 95 %.\n")
-    assert to_latex(layout).endswith("\\end{tabular}\n\\end{table}\n")
 
 
 def printed(width):

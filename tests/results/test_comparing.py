@@ -105,6 +105,14 @@ def test_recipes_are_compared_over_their_checkpoints(tmp_path):
     assert together["p"] == pytest.approx(expected.pvalue, rel=1e-6)
 
 
+def test_a_comparison_says_its_confidence_and_its_correction(tmp_path):
+    study = recipes_study(tmp_path, MEANS)
+    asked = {"interval": "seeds", "confidence": 0.9, "correction": "bh"}
+    for frame in (study.compare("a1", "b1", **asked), study.compare_all(**asked)):
+        assert set(frame["confidence"]) == {0.9}
+        assert set(frame["correction"]) == {"bh"}
+
+
 def test_p_of_several_tasks_is_corrected_by_holm(tmp_path):
     frame = recipes_study(tmp_path, MEANS).compare("a1", "b1", interval="seeds")
     assert list(frame["task"]) == ["sst2", "stsb", ALL_TASKS]
@@ -136,6 +144,22 @@ def test_the_best_of_each_task_comes_with_those_that_are_tied(tmp_path):
     assert row["best"] == "b2"
     assert "b3" in row["tied"]
     assert row["mean"] == pytest.approx(0.735)
+
+
+def test_where_lower_is_better_the_best_is_the_lowest_and_improves_on_the_others(tmp_path):
+    grid = small_grid(rates=(1e-5,), tasks=(SST2,))
+
+    def make(run):
+        loss = {"mlm_40": 0.2, "clm": 0.4}[run.checkpoint.name] + run.seed / 100
+        scores = {split: {"accuracy": 0.8, "log_loss": loss} for split in ("validation", "test")}
+        return record_of(run, 0.8, 0.8, scores=scores)
+
+    study = load_study(write_study(tmp_path, grid, records_of(grid, make)))
+    row = study.best("log_loss").iloc[0]
+    assert (row["best"], row["mean"], row["tied"]) == ("mlm_40", pytest.approx(0.21), [])
+    row = study.compare("mlm_40", "clm", "log_loss", interval="seeds").iloc[0]
+    assert row["difference"] == pytest.approx(-0.2)
+    assert row["improvement"] == 1.0
 
 
 @pytest.mark.parametrize(
