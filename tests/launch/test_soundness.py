@@ -108,5 +108,5 @@ def test_all_lengths_without_room_are_named_at_once(world: SmallWorld, tmp_path:
     short = [world.tasks[name] for name in ("toy_sentiment", "toy_similarity")]
     short = [task.model_copy(update={"max_length": 2}) for task in short]
     grid = world.grid("toy_sentiment", "toy_similarity", tasks=tuple(short))
-    with pytest.raises(DataError, match="task toy_sentiment.*\ntask toy_similarity"):
+    with pytest.raises(DataError, match=r"task toy_sentiment.*\ntask toy_similarity"):
         skip_unsound(grid, tmp_path)
