@@ -15,11 +15,12 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from harness.data.encode.layout import text_layout
+from harness.data.encode.layout import Layout, pair_layout, text_layout
 from harness.data.lengths import effective_max_length
 from harness.data.offsets import check_offsets
-from harness.data.tokenizers import load_tokenizer
+from harness.data.tokenizers import bare_tokenizer, load_tokenizer
 from harness.errors import CheckpointError, DataError
 from harness.grid import FrozenGrid, SkippedCheckpoint
 from harness.models.backbone import load_backbone
@@ -68,15 +69,17 @@ def skip_unsound(
 
 
 def _faults(checkpoint: Checkpoint, tasks: tuple[Task, ...]) -> list[str]:
-    """Load a checkpoint, and say which tasks it can't be used for; CheckpointError for none."""
+    """Load a checkpoint and say which tasks it can't be used for; CheckpointError where for all."""
     tokenizer = load_tokenizer(checkpoint.tokenizer or checkpoint.path)
     backbone = load_backbone(checkpoint)
     probe(backbone)
     faults = []
+    layouts = {kind: _layout(tokenizer, kind) for kind in {_input_of(task) for task in tasks}}
     for task in tasks:
         try:
-            length = effective_max_length(task, tokenizer, backbone.config)
-            text_layout(tokenizer).capacity(length)
+            layouts[_input_of(task)].capacity(
+                effective_max_length(task, tokenizer, backbone.config)
+            )
         except DataError as error:
             faults.append(f"task {task.name}, checkpoint {checkpoint.name}: {error}")
     answering = [task.name for task in tasks if isinstance(task, QuestionAnswering)]
@@ -92,10 +95,23 @@ def _faults(checkpoint: Checkpoint, tasks: tuple[Task, ...]) -> list[str]:
     return faults
 
 
+def _input_of(task: Task) -> str:
+    """Say what a tokenizer has to be good for."""
+    if isinstance(task, QuestionAnswering):
+        return "answers"
+    text = getattr(task, "text", "")
+    return "pair" if isinstance(text, tuple) and len(text) == 2 else "text"
+
+
+def _layout(tokenizer: Any, kind: str) -> Layout:
+    if kind == "text":
+        return text_layout(tokenizer)
+    return pair_layout(tokenizer, bare_tokenizer(tokenizer))
+
+
 def _memo(cache: Path, grid: FrozenGrid, checkpoint: Checkpoint) -> Path:
-    lengths = sorted({task.max_length or 0 for task in grid.tasks})
-    answers = any(isinstance(task, QuestionAnswering) for task in grid.tasks)
-    key = f"{__version__} {checkpoint.identity} {lengths} {answers}"
+    needs = sorted({(_input_of(task), task.max_length or 0) for task in grid.tasks})
+    key = f"{__version__} {checkpoint.identity} {needs}"
     return cache / "sound" / hashlib.sha256(key.encode()).hexdigest()
 
 

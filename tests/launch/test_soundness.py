@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from harness.checkpoints import discover
 from harness.errors import CheckpointError, DataError
+from harness.grid import FrozenGrid
 from harness.launch.soundness import skip_unsound
 from tests.small_world import SmallWorld
 
@@ -110,3 +111,18 @@ def test_all_lengths_without_room_are_named_at_once(world: SmallWorld, tmp_path:
     grid = world.grid("toy_sentiment", "toy_similarity", tasks=tuple(short))
     with pytest.raises(DataError, match=r"task toy_sentiment.*\ntask toy_similarity"):
         skip_unsound(grid, tmp_path)
+
+
+def test_room_is_counted_with_all_that_stands_between_two_texts(
+    world: SmallWorld, tmp_path: Path
+) -> None:
+    def grid(name: str, length: int) -> FrozenGrid:
+        short = world.tasks[name].model_copy(update={"max_length": length})
+        return world.grid(name, tasks=(short,))
+
+    # [CLS] a [SEP], and [CLS] a [SEP] b [SEP], with two tokens a text at least.
+    assert skip_unsound(grid("toy_sentiment", 6), tmp_path).checkpoints
+    for name in ("toy_similarity", "toy_answers"):
+        with pytest.raises(DataError, match=f"task {name}.* leaves 3 tokens for the text"):
+            skip_unsound(grid(name, 6), tmp_path)
+        assert skip_unsound(grid(name, 7), tmp_path).checkpoints
