@@ -107,6 +107,16 @@ class TableFiles(Files):
     format: Literal["glue_tsv", "csv", "jsonl", "parquet"]
     columns: tuple[str, ...] | None = Field(None, description="names, for files without a header")
     rename: dict[str, str] = Field(default_factory=dict, description="file column -> card column")
+    short_rows: Literal["leave_out"] | None = Field(
+        None,
+        description="rows with too few fields, glue_tsv only; None: refused by their line numbers",
+    )
+
+    @model_validator(mode="after")
+    def _short_rows_belong_to_glue(self) -> TableFiles:
+        if self.short_rows is not None and self.format != "glue_tsv":
+            raise ValueError("`short_rows` is given with `format: glue_tsv`, and only there")
+        return self
 
 
 class ConllFiles(Files):
@@ -344,6 +354,8 @@ class TaskCommon(Spec):
     not_identity: ClassVar[frozenset[str]] = frozenset(
         {"description", "licence", "citation", "notes", "metrics", "home", "start_from", "size"}
     )
+    same_rows: ClassVar[dict[str, Any]] = {"data": {"native": {"short_rows"}}}
+    """Nested keys that decide whether data can be read at all, not what is read."""
 
     further_key: ClassVar[str]
     """The key of the card that holds its further test sets."""
@@ -362,7 +374,8 @@ class TaskCommon(Spec):
     @cached_property
     def identity(self) -> str:
         """Canonical JSON of what can change a prediction: metrics and prose are left out."""
-        return canonical_json(self.model_dump(mode="json", exclude=set(self.not_identity)))
+        left_out = dict.fromkeys(self.not_identity, True) | self.same_rows
+        return canonical_json(self.model_dump(mode="json", exclude=left_out))
 
     @property
     def main_metric(self) -> str:

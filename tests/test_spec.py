@@ -135,6 +135,17 @@ def test_a_card_needs_a_source() -> None:
         task(data={})
 
 
+def test_leaving_short_rows_out_changes_no_id() -> None:
+    """Where such rows are refused there is no run, so what is read is the same with every run."""
+    native = {"format": "glue_tsv", "train": "train.tsv", "test": "dev.tsv"}
+    left_out = task(data={"native": native | {"short_rows": "leave_out"}})
+    assert left_out.data.native.short_rows == "leave_out"
+    assert left_out.identity == task().identity
+    both = {"hub": {"path": "a/b"}, "native": native | {"columns": ["sentence", "label"]}}
+    assert task(data=both).identity != task().identity
+    assert task(data={"hub": {"path": "a/b"}}).identity != task().identity
+
+
 def test_tag_names_are_o_then_begin_and_inside_of_each_type() -> None:
     card = {
         "name": "ner",

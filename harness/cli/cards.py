@@ -117,9 +117,12 @@ def _print_parts(out: Console, card: Task, found: DataCheck, fingerprints: dict[
     grid.add_column("what is in it", overflow="fold")
     for part in found.parts:
         counts = [f"{n:,}" for n in (part.examples, part.empty, part.repeated, *part.words)]
-        content = part.content
+        remarks = [part.content]
         if part.over:
-            content += f"{'; ' if content else ''}at least {part.over:.1%} longer than max_length"
+            remarks.append(f"at least {part.over:.1%} longer than max_length")
+        if part.left_out is not None:
+            remarks.append(f"left out for too few fields: {part.left_out:,}")
+        content = "; ".join(filter(None, remarks))
         grid.add_row(part.name, *counts, fingerprints.get(part.name, ""), escape(content))
     out.print(grid)
     if not found.leaks:

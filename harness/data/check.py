@@ -6,7 +6,7 @@ Two texts are the same when their words are: white space is made even, case coun
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -37,7 +37,8 @@ class PartCheck:
 
     `content` says its labels; `empty` counts examples with a text of no words, `repeated` those
     that stand before already; `words` are the numbers of words at `PERCENTILES`, `over` is the
-    share with more words than the card's length has tokens: at least these will not fit.
+    share with more words than the card's length has tokens: at least these will not fit;
+    `left_out` counts rows of its file with too few fields, None where the card refuses them.
     """
 
     name: str
@@ -47,6 +48,7 @@ class PartCheck:
     repeated: int
     words: tuple[int, ...]
     over: float | None
+    left_out: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def check_examples(examples: Examples) -> DataCheck:
             documents = _documents(task, split, part)
             parts += [asked, _measure(f"{split}: documents", "", documents, length)]
             continue
-        parts.append(_measure(split, describe(task, part), texts[split], length))
+        measured = _measure(split, describe(task, part), texts[split], length)
+        parts.append(replace(measured, left_out=examples.left_out.get(split)))
     leaks = [
         leak
         for first, second in combinations(texts, 2)

@@ -11,7 +11,7 @@ Every frame has a RangeIndex, and an `id` (str) which is unique within the split
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -48,12 +48,15 @@ class Examples:
     """The splits of a task: train, validation, test, then the further test sets of its card.
 
     `source` is `native`, `hub`, or `native and hub` where a further collection is from elsewhere.
+    `left_out` counts the rows with too few fields that the file of a split has, for the splits
+    whose card lets them be left out.
     """
 
     task: Task
     parts: dict[str, pd.DataFrame | Collection]
     fingerprints: dict[str, str]
     source: str
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def count_examples(part: pd.DataFrame | Collection) -> int:

@@ -92,9 +92,15 @@ def _beir_qrels(folder: str, name: str) -> str:
     return f"{folder}/qrels/{name.removesuffix('.tsv')}.tsv"
 
 
-def read_native_frame(task: Task, source: NativeSource, root: Path, split: str) -> pd.DataFrame:
-    """Read one split of a task that is no retrieval."""
-    return standard_frame(task, _read_rows(task, source, root / native_file(task, source, split)))
+def read_native_frame(
+    task: Task, source: NativeSource, root: Path, split: str
+) -> tuple[pd.DataFrame, int | None]:
+    """Read one split of a task that is no retrieval, and count the rows that were left out.
+
+    None where the card lets no row be left out.
+    """
+    rows = _read_rows(task, source, root / native_file(task, source, split))
+    return standard_frame(task, rows), rows.left_out
 
 
 def _read_rows(task: Task, source: NativeSource, path: Path) -> Rows:

@@ -77,7 +77,7 @@ def check_offsets(tokenizer: PreTrainedTokenizerFast) -> None:
             f"{tokenizer.name_or_path}: the offsets of its tokenizer are wrong: {found.uncovered} "
             f"of {found.characters} characters of a probe are in no token, {found.misplaced} are "
             f"misplaced ({found.first_fault}). Answers can't be cut out of a text with it: "
-            "leave it out of question answering, or save its tokenizer again"
+            "save its tokenizer again, or leave it out of question answering"
         )
 
 

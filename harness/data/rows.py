@@ -14,13 +14,15 @@ class Rows:
     """Columns of equal length, and where each row lies in its file.
 
     `origin` is a path or a hub id; `lines` the 1-based line of each row, if it has lines;
-    `class_names` the names behind integer columns, for sources that declare them (the hub does).
+    `class_names` the names behind integer columns, for sources that declare them (the hub does);
+    `left_out` counts the rows with too few fields, None where such rows are refused.
     """
 
     columns: dict[str, list[Any]]
     origin: str
     lines: Sequence[int] | None = None
     class_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: int | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))

@@ -44,12 +44,12 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
     _check_roles(task)
     root = native_root(task, data_root)
     sources = {"hub" if root is None else "native"}
+    left_out: dict[str, int] = {}
     if isinstance(task, Retrieval):
         parts = _read_collections(task, root, data_root, sources)
     else:
-        parts = {
-            split: _read_frame(task, root, split) for split in (*roles_to_read(task), *task.further)
-        }
+        splits = (*roles_to_read(task), *task.further)
+        parts = {split: _read_frame(task, root, split, left_out) for split in splits}
     for role in HELD_OUT:
         rule = getattr(task.splits, role)
         if isinstance(rule, HoldOut):
@@ -58,7 +58,8 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
             parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
     parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
     fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
-    return Examples(task, parts, fingerprints, " and ".join(sorted(sources, reverse=True)))
+    source = " and ".join(sorted(sources, reverse=True))
+    return Examples(task, parts, fingerprints, source, left_out)
 
 
 def fingerprint_part(part: Part) -> str:
@@ -99,10 +100,14 @@ def _hub_split(task: Task, split: str) -> str:
     return name
 
 
-def _read_frame(task: Task, root: Path | None, split: str) -> Part:
+def _read_frame(task: Task, root: Path | None, split: str, left_out: dict[str, int]) -> Part:
+    """Read a split; note how many rows were left out, where the card lets some be."""
     if root is not None:
         assert task.data.native is not None
-        return read_native_frame(task, task.data.native, root, split)
+        frame, count = read_native_frame(task, task.data.native, root, split)
+        if count is not None:
+            left_out[split] = count
+        return frame
     assert task.data.hub is not None
     return read_hub_frame(task, task.data.hub, _hub_split(task, split))
 

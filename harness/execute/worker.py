@@ -160,11 +160,14 @@ def stack(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _describe_data(prepared: Prepared) -> Record:
+    counts = {role: _counts(part) for role, part in prepared.encoded.items()}
+    for role, left_out in prepared.examples.left_out.items():
+        counts[role]["left_out"] = left_out
     return {
         "sees_future": prepared.loaded.sees_future,
         "splits": dict(prepared.examples.fingerprints),
         "data_source": prepared.examples.source,
-        "counts": {role: _counts(part) for role, part in prepared.encoded.items()},
+        "counts": counts,
     }
 
 

@@ -2,6 +2,10 @@
 
 Loading is the only proof that weights, config and tokenizer fit; it is done once for a content and
 an attention, and remembered in the cache folder.
+
+A checkpoint that can't be used at all is skipped by name. One that can't be used for some tasks
+stops the start, since whoever skipped it would lose its other tasks, and who skipped the task
+would lose the other checkpoints: which of them to leave out is for the user to say.
 """
 
 from __future__ import annotations
@@ -11,15 +15,17 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from harness.data.encode.layout import text_layout
+from harness.data.encode.layout import Layout, pair_layout, text_layout
 from harness.data.lengths import effective_max_length
-from harness.data.tokenizers import load_tokenizer
+from harness.data.offsets import check_offsets
+from harness.data.tokenizers import bare_tokenizer, load_tokenizer
 from harness.errors import CheckpointError, DataError
 from harness.grid import FrozenGrid, SkippedCheckpoint
 from harness.models.backbone import load_backbone
 from harness.models.probe import probe
-from harness.spec import Checkpoint, Task
+from harness.spec import Checkpoint, QuestionAnswering, Task
 from harness.version import __version__
 
 
@@ -30,9 +36,10 @@ def skip_unsound(
 
     Raises:
         CheckpointError: none is left; the message has a line a checkpoint.
-        DataError: a task's `max_length` leaves no room for its text.
+        DataError: a task's `max_length` leaves no room for its text, or answers can't be cut out of
+            contexts with a checkpoint's tokenizer; the message has a line a task and checkpoint.
     """
-    sound, skipped = [], []
+    sound, skipped, faults = [], [], []
     for checkpoint in grid.checkpoints:
         memo = _memo(cache, grid, checkpoint)
         if memo.is_file():
@@ -41,12 +48,16 @@ def skip_unsound(
         if on_checkpoint is not None:
             on_checkpoint(checkpoint)
         try:
-            _try(checkpoint, grid.tasks)
+            found = _faults(checkpoint, grid.tasks)
         except CheckpointError as error:
             skipped.append(SkippedCheckpoint(name=checkpoint.name, reason=str(error)))
-        else:
-            sound.append(checkpoint)
+            continue
+        sound.append(checkpoint)
+        faults += found
+        if not found:
             _remember(memo)
+    if faults:
+        raise DataError("\n".join(faults))
     if not sound:
         lines = [f"{item.name}: {item.reason}" for item in skipped]
         raise CheckpointError("\n".join(["no checkpoint can be used:", *lines]))
@@ -57,21 +68,50 @@ def skip_unsound(
     )
 
 
-def _try(checkpoint: Checkpoint, tasks: tuple[Task, ...]) -> None:
+def _faults(checkpoint: Checkpoint, tasks: tuple[Task, ...]) -> list[str]:
+    """Load a checkpoint and say which tasks it can't be used for; CheckpointError where for all."""
     tokenizer = load_tokenizer(checkpoint.tokenizer or checkpoint.path)
     backbone = load_backbone(checkpoint)
     probe(backbone)
+    faults = []
+    layouts = {kind: _layout(tokenizer, kind) for kind in {_input_of(task) for task in tasks}}
     for task in tasks:
         try:
-            length = effective_max_length(task, tokenizer, backbone.config)
-            text_layout(tokenizer).capacity(length)
+            layouts[_input_of(task)].capacity(
+                effective_max_length(task, tokenizer, backbone.config)
+            )
         except DataError as error:
-            raise DataError(f"task {task.name}, checkpoint {checkpoint.name}: {error}") from None
+            faults.append(f"task {task.name}, checkpoint {checkpoint.name}: {error}")
+    answering = [task.name for task in tasks if isinstance(task, QuestionAnswering)]
+    if answering:
+        try:
+            check_offsets(tokenizer)
+        except CheckpointError as error:
+            names = ", ".join(answering)
+            faults.append(
+                f"task {names}, checkpoint {checkpoint.name}: {error}; "
+                f"this grid needs to do without {checkpoint.name}, or without {names}"
+            )
+    return faults
+
+
+def _input_of(task: Task) -> str:
+    """Say what a tokenizer has to be good for."""
+    if isinstance(task, QuestionAnswering):
+        return "answers"
+    text = getattr(task, "text", "")
+    return "pair" if isinstance(text, tuple) and len(text) == 2 else "text"
+
+
+def _layout(tokenizer: Any, kind: str) -> Layout:
+    if kind == "text":
+        return text_layout(tokenizer)
+    return pair_layout(tokenizer, bare_tokenizer(tokenizer))
 
 
 def _memo(cache: Path, grid: FrozenGrid, checkpoint: Checkpoint) -> Path:
-    lengths = sorted({task.max_length or 0 for task in grid.tasks})
-    key = f"{__version__} {checkpoint.identity} {lengths}"
+    needs = sorted({(_input_of(task), task.max_length or 0) for task in grid.tasks})
+    key = f"{__version__} {checkpoint.identity} {needs}"
     return cache / "sound" / hashlib.sha256(key.encode()).hexdigest()
 
 

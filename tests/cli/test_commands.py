@@ -260,6 +260,19 @@ def test_tasks_are_listed_shown_and_checked(harness: Harness, world: SmallWorld)
     assert "toy_sentiment" in unknown.err
 
 
+def test_a_check_counts_the_short_rows_that_it_leaves_out(harness: Harness, tmp_path: Path) -> None:
+    qqp = tmp_path / "QQP"
+    qqp.mkdir()
+    rows = [f"{n}\t1\t2\tIs it {n}?\tIs it that?\t{n % 2}\n" for n in range(40)]
+    header = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
+    (qqp / "train.tsv").write_text("".join([header, *rows, "40\t1\t2\tBroken off\n"]))
+    (qqp / "dev.tsv").write_text("".join([header, *rows[:10]]))
+    said = harness("tasks", "check", "qqp", "--data-root", tmp_path)
+    assert said.code == 0, said.err
+    assert "left out for too few fields: 1 validation" in said.out
+    assert "not_duplicate 5, duplicate 5; left out for too few fields: 0" in said.out
+
+
 def test_checkpoints_are_listed_with_what_is_skipped(
     harness: Harness, world: SmallWorld, tmp_path: Path
 ) -> None:

@@ -46,6 +46,24 @@ def test_held_out_rows_keep_their_order_and_their_train_ids(root: Path) -> None:
     assert len(set(examples.fingerprints.values())) == 3
 
 
+def test_rows_that_are_left_out_are_counted_a_file(root: Path) -> None:
+    train = (root / "train.tsv").read_text().split("\n")
+    (root / "train.tsv").write_text("\n".join([*train[:3], "no label", *train[3:], "nor here"]))
+    native = {"format": "glue_tsv", "train": "train.tsv", "test": "test.tsv"}
+    task = make_task("sequence_classification", data={"native": native})
+    with pytest.raises(DataError, match=r"train\.tsv:4: 2 rows do not have 2 fields"):
+        load_examples(task, root)
+    lenient = make_task(
+        "sequence_classification", data={"native": native | {"short_rows": "leave_out"}}
+    )
+    examples = load_examples(lenient, root)
+    assert examples.left_out == {"train": 2, "test": 0}
+    (root / "train.tsv").write_text("\n".join(train))
+    whole = load_examples(task, root)
+    assert examples.fingerprints == whole.fingerprints
+    assert whole.left_out == {}
+
+
 def test_fingerprints_say_which_split_changed(root: Path) -> None:
     task = make_task("sequence_classification")
     before = load_examples(task, root).fingerprints

@@ -60,6 +60,24 @@ def test_a_record_says_all_that_is_to_be_known(world: SmallWorld, tmp_path: Path
     assert record["started"] < record["finished"]
 
 
+def test_rows_that_were_left_out_are_counted_in_the_record(
+    world: SmallWorld, tmp_path: Path
+) -> None:
+    shutil.copytree(world.folder / "data", tmp_path / "data")
+    task = world.tasks["toy_sentiment"]
+    card = task.model_dump(mode="json")
+    card["data"]["native"]["short_rows"] = "leave_out"
+    with (tmp_path / "data" / card["data"]["native"]["train"]).open("a") as file:
+        file.write("a row without a label\nanother one\n")
+    workplace = dataclasses.replace(world.workplace(tmp_path), data_root=tmp_path / "data")
+    run = run_of(world).model_copy(update={"task": type(task).model_validate(card)})
+    record = Worker(workplace).execute(run)
+    assert record["status"] == "ok", record["error"]
+    counts = {split: found.get("left_out") for split, found in record["counts"].items()}
+    assert counts == {"train": 2, "validation": None, "test": 0, "trained": None}
+    assert run.run_id == run_of(world).run_id
+
+
 def test_a_warm_worker_adds_little_to_training_and_prediction(
     world: SmallWorld, tmp_path: Path
 ) -> None:

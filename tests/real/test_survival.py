@@ -3,21 +3,19 @@
 What is measured. An answer survives when the span of tokens that stands for it is, in the text of
 the context, the answer to the character. Where a gold begins or ends inside a token ("six", marked
 inside "sixth"), no span of tokens is the gold; these are counted by the encoder as `inexact`, and
-their span must be the shortest one that holds all of the gold. All others must be exact. Tags must
-come back the same, all of them.
+their span must be the shortest one that holds all of the gold. All others must be exact. That
+nothing but such edges is in the way, `test_literal_answers.py` shows. Tags must come back the same,
+all of them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from harness.data import load_examples
@@ -31,72 +29,17 @@ from harness.metrics.answers import normalise
 from harness.models.decode import choose_tags
 from harness.spec import QuestionAnswering, TokenClassification
 from harness.tasks import load_tasks
-from tests.data.conftest import make_task, save_tokenizer
+from tests.data.conftest import make_task
 from tests.real.shipped_layout import link_extracts
+from tests.real.trained_tokenizers import MAKERS, train_tokenizer
 
 pytestmark = pytest.mark.real
 
-VOCABULARY = 4000
 SQUAD = (
     "squad/train-v1.1.json",
     "squad/xquad.en.json",
     "squad_v2/train-v2.0.json",
     "squad_v2/dev-v2.0.json",
-)
-SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
-
-
-def wordpiece(texts: list[str]) -> Tokenizer:
-    tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))  # type: ignore[arg-type]
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=VOCABULARY, special_tokens=SPECIAL, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> $B:1 </s>:1",
-        special_tokens=[("<s>", 1), ("</s>", 2)],
-    )
-    return tokenizer
-
-
-def byte_level(texts: list[str], *, prefix_space: bool = False) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=SPECIAL,
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
-
-
-def byte_level_with_prefix_space(texts: list[str]) -> Tokenizer:
-    return byte_level(texts, prefix_space=True)
-
-
-def unigram(texts: list[str]) -> Tokenizer:
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=VOCABULARY, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
-
-
-MAKERS: tuple[Callable[[list[str]], Tokenizer], ...] = (
-    wordpiece,
-    byte_level,
-    byte_level_with_prefix_space,
-    unigram,
 )
 
 
@@ -111,14 +54,7 @@ def texts(real_data: Path) -> list[str]:
 def tokenizer(
     request: pytest.FixtureRequest, texts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> PreTrainedTokenizerFast:
-    return save_tokenizer(
-        tmp_path_factory.mktemp(request.param.__name__),
-        request.param(texts),
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        unk_token="<unk>",
-    )
+    return train_tokenizer(request.param, texts, tmp_path_factory.mktemp("tokenizer"))
 
 
 def spans(encoded: Encoded, row_of: dict[int, set[tuple[int, int]]]) -> None:

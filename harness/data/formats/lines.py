@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,19 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     return objects
 
 
-def split_tsv(path: Path, lines: list[str], width: int, first_line: int) -> list[list[str]]:
-    """Split lines at tabs, without any quoting; DataError naming each row of another width."""
+def split_tsv(
+    path: Path, lines: Sequence[str], width: int, numbers: Sequence[int]
+) -> list[list[str]]:
+    """Split lines at tabs, without any quoting; DataError naming each row of another width.
+
+    `numbers` are those of the lines in the file.
+    """
     rows = [line.split("\t") for line in lines]
-    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+    ragged = [place for place, row in enumerate(rows) if len(row) != width]
     if ragged:
-        found = ", ".join(f"line {n + first_line}: {len(rows[n])}" for n in ragged[:10])
+        found = ", ".join(f"line {numbers[n]}: {len(rows[n])}" for n in ragged[:10])
         raise DataError(
-            f"{path}:{ragged[0] + first_line}: {len(ragged)} rows do not have {width} fields "
+            f"{path}:{numbers[ragged[0]]}: {len(ragged)} rows do not have {width} fields "
             f"({found}{', ...' if len(ragged) > 10 else ''}). Rows are never dropped silently: "
             "correct or remove these lines"
         )

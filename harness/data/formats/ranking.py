@@ -17,7 +17,8 @@ _BLANKS = re.compile(r"\s+")
 
 def read_tsv_texts(path: Path) -> pd.DataFrame:
     """Read `id<TAB>text` lines (topics, or MS MARCO's collection) into id, text."""
-    table = split_tsv(path, read_lines(path), 2, 1)
+    lines = read_lines(path)
+    table = split_tsv(path, lines, 2, range(1, len(lines) + 1))
     return unique_texts(
         pd.DataFrame({"id": [r[0].strip() for r in table], "text": [r[1].strip() for r in table]}),
         str(path),

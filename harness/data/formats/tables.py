@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from harness.spec import TableFiles
 def read_table(path: Path, source: TableFiles) -> Rows:
     """Read every row of a table, in file order, the columns under their card names.
 
-    Raises DataError for a missing, empty or unreadable file and for a row of another width.
+    Rows with too few fields are left out and counted where the card says so. Raises DataError for a
+    missing, empty or unreadable file and for any other row of another width.
     """
     match source.format:
         case "glue_tsv":
-            rows = _read_glue_tsv(path, source.columns)
+            rows = _read_glue_tsv(path, source.columns, source.short_rows == "leave_out")
         case "csv":
             rows = _read_csv(path, source.columns)
         case "jsonl":
@@ -31,13 +33,19 @@ def read_table(path: Path, source: TableFiles) -> Rows:
     return rows.renamed(source.rename)
 
 
-def _read_glue_tsv(path: Path, columns: Sequence[str] | None) -> Rows:
+def _read_glue_tsv(path: Path, columns: Sequence[str] | None, leave_out: bool) -> Rows:
     lines = read_lines(path)
-    first_line = 1
+    numbers: Sequence[int] = range(1, len(lines) + 1)
     if columns is None:
-        columns, lines, first_line = lines[0].split("\t"), lines[1:], 2
-    table = split_tsv(path, lines, len(columns), first_line)
-    return _rows(path, columns, table, range(first_line, first_line + len(table)))
+        columns, lines, numbers = lines[0].split("\t"), lines[1:], numbers[1:]
+    if not leave_out:
+        return _rows(path, columns, split_tsv(path, lines, len(columns), numbers), numbers)
+    tabs = len(columns) - 1
+    kept = [place for place, line in enumerate(lines) if line.count("\t") >= tabs]
+    kept_lines, kept_numbers = [lines[n] for n in kept], [numbers[n] for n in kept]
+    table = split_tsv(path, kept_lines, len(columns), kept_numbers)
+    rows = _rows(path, columns, table, kept_numbers)
+    return replace(rows, left_out=len(lines) - len(kept))
 
 
 def _read_csv(path: Path, columns: Sequence[str] | None) -> Rows:

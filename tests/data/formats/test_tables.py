@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from harness.data.formats.tables import read_table
 from harness.errors import DataError
@@ -46,6 +47,37 @@ def test_every_ragged_row_is_named_and_none_is_dropped(tmp_path: Path) -> None:
         DataError, match=r"a\.tsv:3: 3 rows .* 2 fields \(line 3: 1, line 4: 1, line 5: 3\)"
     ):
         read_table(path, files("glue_tsv"))
+
+
+def test_short_rows_are_left_out_and_counted_where_the_card_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("id\ttext\tlabel\n1\ta\t1\n2\tb\n\n4\t\t0\n5\te\t1\n")
+    rows = read_table(path, files("glue_tsv", short_rows="leave_out"))
+    assert rows.columns == {"id": ["1", "4", "5"], "text": ["a", "", "e"], "label": ["1", "0", "1"]}
+    assert rows.left_out == 2
+    assert [rows.place(row) for row in range(3)] == [f"{path}:{line}" for line in (2, 5, 6)]
+    path.write_text("1\ta\t1\n2\tb\n3\tc\t0\n")
+    names = ["id", "text", "label"]
+    rows = read_table(path, files("glue_tsv", columns=names, short_rows="leave_out"))
+    assert (rows.columns["text"], rows.left_out, rows.place(1)) == (["a", "c"], 1, f"{path}:3")
+    path.write_text("1\ta\t1\n")
+    assert read_table(path, files("glue_tsv", columns=names)).left_out is None
+
+
+def test_rows_with_too_many_fields_are_refused_even_then(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("text\tlabel\nshort\na\t1\nb\tc\t0\nd\t1\te\tf\n")
+    message = r"a\.tsv:4: 2 rows do not have 2 fields \(line 4: 3, line 5: 4\)"
+    with pytest.raises(DataError, match=message):
+        read_table(path, files("glue_tsv", short_rows="leave_out"))
+    path.write_text("text\tlabel\nshort\n")
+    with pytest.raises(DataError, match="a header but no rows"):
+        read_table(path, files("glue_tsv", short_rows="leave_out"))
+
+
+def test_short_rows_are_a_matter_of_tabs_alone() -> None:
+    with pytest.raises(ValidationError, match="`short_rows` is given with `format: glue_tsv`"):
+        files("csv", short_rows="leave_out")
 
 
 def test_a_header_alone_is_no_data(tmp_path: Path) -> None:
