@@ -22,7 +22,7 @@ from harness.data.formats.squad import read_squad
 from harness.data.standard import standard_frame
 from harness.models.backbone import Backbone
 from harness.models.batch import Batch
-from harness.models.heads import Head
+from harness.models.heads import SpanHead
 from harness.predict import predict
 from harness.spec import Checkpoint, QuestionAnswering, Recipe
 from tests.data.conftest import make_task
@@ -54,7 +54,7 @@ class BlindBody(nn.Module):
         return SimpleNamespace(last_hidden_state=torch.zeros(*input_ids.shape, 1))
 
 
-class KnowingHead(Head):
+class KnowingHead(SpanHead):
     """Scores the tokens that training aims at 1, and all others 0."""
 
     def forward(self, hidden_BLD: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -110,14 +110,14 @@ def test_every_gold_comes_back_literally(
     _, first_windows = np.unique(encoded.example, return_index=True)
     shown = encoded.targets["start"] != encoded.targets["null"]
     assert (~shown[first_windows]).mean() > 0.1  # found in a later window only
-    frame = predict(
+    predicted = predict(
         Backbone(BlindBody(), Checkpoint(name="blind", path=".", fingerprint="0" * 16)),
         KnowingHead(1, 2),
         task,
-        frame,
-        encoded,
+        {"test": frame},
+        {"test": encoded},
         Recipe(learning_rate=1e-5),
         device="cpu",
         max_tokens=32_768,
     )
-    assert frame["prediction_text"].tolist() == golds
+    assert predicted["test"]["prediction_text"].tolist() == golds
