@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.data.check import percentiles
 from harness.data.encode import Encoded, EncodedCollection, encode
 from harness.data.frames import Examples
-from harness.data.lengths import effective_max_length
+from harness.data.lengths import effective_max_length, query_length
 from harness.spec import QuestionAnswering, Retrieval, TokenClassification
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def check_fit(
             whole = encode(uncut, examples, split, tokenizer, WHOLE, cache)
             if isinstance(whole, EncodedCollection):
                 assert isinstance(task, Retrieval)
-                asked = min(task.query_max_length or length, length)
-                found.append(_fit(split, whole.queries, asked, "cut"))
+                found.append(_fit(split, whole.queries, query_length(task, length), "cut"))
                 fate = "cut" if task.overlap_of_passages(split) is None else "in several passages"
                 found.append(_fit(f"{split}: documents", whole.documents, length, fate))
                 continue

@@ -48,6 +48,20 @@ def effective_max_length(
     return min(known, default=DEFAULT_MAX_LENGTH)
 
 
+def query_length(task: Retrieval, length: int) -> int:
+    """Give the tokens of a query that ranks documents of at most `length` tokens."""
+    return min(task.query_max_length or length, length)
+
+
+def input_lengths(task: Task, tokenizer: PreTrainedTokenizerFast, config: Any) -> set[int]:
+    """Collect the lengths that inputs of a task are cut to: of all its documents and queries."""
+    splits = ("test", *task.further)
+    lengths = {effective_max_length(task, tokenizer, config, split) for split in splits}
+    if isinstance(task, Retrieval):
+        lengths |= {query_length(task, length) for length in lengths}
+    return lengths
+
+
 def checkpoint_limit(tokenizer: PreTrainedTokenizerFast, config: Any) -> int | None:
     """Give the smaller of the position table and the tokenizer's own limit; None for neither."""
     limits = []

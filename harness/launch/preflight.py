@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from harness.data import Collection, Examples, load_examples, training_pairs
+from harness.data import Collection, Examples, count_examples, load_examples, training_pairs
 from harness.errors import AbsentDataError, DataError, InputError, StudyError
 from harness.grid import FrozenGrid
 from harness.launch.plan import TaskSize
@@ -108,7 +108,7 @@ def measure(examples: Examples) -> TaskSize:
     Further test sets count as test.
     """
     task = examples.task
-    counts = {split: _count(part) for split, part in examples.parts.items()}
+    counts = _inputs(examples)
     train = examples.parts["train"]
     if isinstance(task, Retrieval) and isinstance(train, Collection):
         counts["train"] = len(training_pairs(train, task.min_relevance))
@@ -130,14 +130,12 @@ def stated_size(task: Task) -> TaskSize | None:
     """Take the size from the card, within its limits; None where it states none."""
     if task.size is None:
         return None
-    counts = {
-        split: _limited(task, split, count) + task.size.documents.get(split, 0)
-        for split, count in task.size.examples.items()
-    }
     tested = ("test", *task.further)
-    queries = sum(
-        _limited(task, split, task.size.examples[split]) for split in ("validation", *tested)
-    )
+    counts = {split: _limited(task, split, n) for split, n in task.size.examples.items()}
+    queries = sum(counts[split] for split in ("validation", *tested))
+    for split, documents in task.size.documents.items():
+        is_shared = split == "validation" and isinstance(task, Retrieval) and task.corpus == "full"
+        counts[split] += 0 if is_shared else documents  # test ranks the same corpus
     return TaskSize(
         train_examples=counts["train"],
         validation_examples=counts["validation"],
@@ -152,11 +150,24 @@ def _limited(task: Task, split: str, count: int) -> int:
     return min(count, limit or count)
 
 
-def _count(part: pd.DataFrame | Collection) -> int:
-    """Count what a prediction has to encode: examples, or queries and documents."""
-    if isinstance(part, Collection):
-        return len(part.queries) + len(part.corpus)
-    return len(part)
+def _inputs(examples: Examples) -> dict[str, int]:
+    """Count what each split adds to encode: examples, or queries and documents not seen before.
+
+    Documents count once, whatever `long_documents` makes of them.
+    """
+    task, seen, counts = examples.task, set(), {}
+    for split, part in examples.parts.items():
+        counts[split] = count_examples(part)
+        if isinstance(part, Collection) and isinstance(task, Retrieval) and split != "train":
+            corpus = (
+                part.corpus_fingerprint,
+                task.document_template(split),
+                task.document_length(split),
+                task.overlap_of_passages(split),
+            )
+            counts[split] += 0 if corpus in seen else len(part.corpus)
+            seen.add(corpus)
+    return counts
 
 
 def _mean_words(task: Task, part: pd.DataFrame | Collection) -> float:

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.encode.layout import Layout, pair_layout, text_layout
-from harness.data.lengths import effective_max_length
+from harness.data.lengths import input_lengths
 from harness.data.offsets import check_offsets
 from harness.data.tokenizers import bare_tokenizer, load_tokenizer
 from harness.errors import CheckpointError, DataError
 from harness.grid import FrozenGrid, SkippedCheckpoint
 from harness.models.backbone import load_backbone
 from harness.models.probe import probe
-from harness.spec import Checkpoint, QuestionAnswering, Task
+from harness.spec import Checkpoint, QuestionAnswering, Retrieval, Task
 from harness.version import __version__
 
 
@@ -77,9 +77,8 @@ def _faults(checkpoint: Checkpoint, tasks: tuple[Task, ...]) -> list[str]:
     layouts = {kind: _layout(tokenizer, kind) for kind in {_input_of(task) for task in tasks}}
     for task in tasks:
         try:
-            layouts[_input_of(task)].capacity(
-                effective_max_length(task, tokenizer, backbone.config)
-            )
+            shortest = min(input_lengths(task, tokenizer, backbone.config))
+            layouts[_input_of(task)].capacity(shortest)
         except DataError as error:
             faults.append(f"task {task.name}, checkpoint {checkpoint.name}: {error}")
     answering = [task.name for task in tasks if isinstance(task, QuestionAnswering)]
@@ -110,9 +109,17 @@ def _layout(tokenizer: Any, kind: str) -> Layout:
 
 
 def _memo(cache: Path, grid: FrozenGrid, checkpoint: Checkpoint) -> Path:
-    needs = sorted({(_input_of(task), task.max_length or 0) for task in grid.tasks})
+    needs = sorted({(_input_of(task), *_lengths(task)) for task in grid.tasks})
     key = f"{__version__} {checkpoint.identity} {needs}"
     return cache / "sound" / hashlib.sha256(key.encode()).hexdigest()
+
+
+def _lengths(task: Task) -> list[int]:
+    """List the lengths that a card gives, 0 for none."""
+    if not isinstance(task, Retrieval):
+        return [task.max_length or 0]
+    documents = [task.document_length(split) for split in ("test", *task.further)]
+    return [length or 0 for length in (*documents, task.query_max_length)]
 
 
 def _remember(memo: Path) -> None:

@@ -63,6 +63,22 @@ def test_a_length_without_room_for_text_is_found_before_the_start(
         skip_unsound(grid, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change", [{"query_max_length": 2}, {"collections": {"far": {"max_length": 2}}}]
+)
+def test_a_length_of_queries_or_of_further_documents_without_room_is_found_as_well(
+    change, world: SmallWorld, tmp_path: Path
+) -> None:
+    card = world.tasks["toy_search"]
+    assert skip_unsound(world.grid("toy_search"), tmp_path).checkpoints
+    for place in change.get("collections", {}).values():
+        place["native"] = {"format": "beir", "folder": "toy_search"}
+    short = type(card).model_validate(dict(card) | change)
+    grid = world.grid("toy_search", tasks=(short,))
+    with pytest.raises(DataError, match="task toy_search, checkpoint encoder: max_length 2"):
+        skip_unsound(grid, tmp_path)
+
+
 def test_a_sound_checkpoint_is_tried_once(world: SmallWorld, tmp_path: Path) -> None:
     tried: list[str] = []
     for _ in range(2):

@@ -14,6 +14,7 @@ from harness.data.encode.tagging import encode_words
 from harness.data.encode.texts import encode_passages, encode_texts
 from harness.data.features import Encoded, EncodedCollection, EncodedPart
 from harness.data.frames import Collection, Examples
+from harness.data.lengths import query_length
 from harness.data.templates import render, render_template
 from harness.data.tokenizers import tokenizer_fingerprint
 from harness.spec import (
@@ -100,8 +101,8 @@ def _encode_collection(
 
         return key, cached(cache, key, build)
 
-    query_length = min(task.query_max_length or max_length, max_length)
-    _, queries = encoded(part.queries, part.queries_fingerprint, task.query, query_length)
+    asked = query_length(task, max_length)
+    _, queries = encoded(part.queries, part.queries_fingerprint, task.query, asked)
     corpus, documents = encoded(
         part.corpus,
         part.corpus_fingerprint,

@@ -1,4 +1,4 @@
-"""A plan counts tasks whose data are not here with the size that their cards state."""
+"""What a plan counts with: the data, or where they are not here the size that cards state."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from harness.data import Collection, load_examples
 from harness.errors import AbsentDataError, DataError
 from harness.launch.cost import TaskSize
 from harness.launch.preflight import check_tasks
+from harness.spec import Retrieval
 from tests.data.conftest import make_task
+from tests.small_world import SmallWorld
 
 SIZE = {"examples": {"train": 900, "validation": 100, "test": 50}, "tokens": 20}
 ROWS = "sentence\tlabel\n" + "".join(f"text {n}\t{n % 2}\n" for n in range(40))
@@ -54,9 +57,11 @@ def test_the_documents_of_a_ranking_are_encoded_and_its_queries_predicted(tmp_pa
         size=size,
         metrics=["nDCG@10"],
     )
-    assert check_tasks([task], tmp_path).sizes["small"] == TaskSize(500, 1_010, 5_050, 60, 60)
+    assert check_tasks([task], tmp_path).sizes["small"] == TaskSize(500, 10, 5_050, 60, 60)
+    judged = task.model_copy(update={"corpus": "judged"})
+    assert check_tasks([judged], tmp_path).sizes["small"] == TaskSize(500, 1_010, 5_050, 60, 60)
     less = check_tasks([task.with_further([])], tmp_path)
-    assert less.sizes["small"] == TaskSize(500, 1_010, 2_020, 60, 30)
+    assert less.sizes["small"] == TaskSize(500, 10, 2_020, 60, 30)
 
 
 def test_files_of_which_some_are_here_are_a_fault_and_so_is_an_unknown_size(
@@ -85,3 +90,17 @@ def test_a_size_has_a_count_for_every_split(size: dict[str, object], said: str) 
 def test_a_size_is_no_part_of_what_a_task_is() -> None:
     stated, bare = make_task("sequence_regression", size=SIZE), make_task("sequence_regression")
     assert stated.identity == bare.identity
+
+
+def test_a_corpus_that_splits_share_is_counted_once(world: SmallWorld) -> None:
+    card = world.tasks["toy_search"]
+    assert isinstance(card, Retrieval)
+    parts = load_examples(card, world.folder / "data").parts
+    sides = [parts["validation"], parts["test"]]
+    asked = [len(side.queries) for side in sides if isinstance(side, Collection)]
+    documents = [len(side.corpus) for side in sides if isinstance(side, Collection)]
+    assert card.corpus == "full"
+    assert documents[0] == documents[1]
+    size = check_tasks([card], world.folder / "data").sizes["toy_search"]
+    assert size.queries == sum(asked)
+    assert size.validation_examples + size.test_examples == sum(asked) + documents[0]
