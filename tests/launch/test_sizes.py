@@ -58,7 +58,7 @@ def test_the_documents_of_a_ranking_are_encoded_and_its_queries_predicted(tmp_pa
         metrics=["nDCG@10"],
     )
     assert check_tasks([task], tmp_path).sizes["small"] == TaskSize(500, 10, 5_050, 60, 60)
-    judged = task.model_copy(update={"corpus": "judged"})
+    judged = task.model_copy(update={"corpus": "judged", "metrics": ("judged/nDCG@10",)})
     assert check_tasks([judged], tmp_path).sizes["small"] == TaskSize(500, 1_010, 5_050, 60, 60)
     less = check_tasks([task.with_further([])], tmp_path)
     assert less.sizes["small"] == TaskSize(500, 10, 2_020, 60, 30)
