@@ -167,7 +167,7 @@ def test_data_that_are_gone_are_a_failed_run(world: SmallWorld, tmp_path: Path) 
     workplace = dataclasses.replace(world.workplace(tmp_path), data_root=tmp_path / "nothing")
     record = Worker(workplace).execute(run_of(world))
     assert record["status"] == "failed"
-    assert record["error"]["type"] == "DataError"
+    assert record["error"]["type"] == "AbsentDataError"
 
 
 def test_an_attention_that_an_architecture_can_not_have_is_a_failed_run(

@@ -14,6 +14,7 @@ from harness.checkpoints import discover
 from harness.errors import CheckpointError, DataError
 from harness.grid import FrozenGrid
 from harness.launch.soundness import skip_unsound
+from harness.spec import BeirCollection, FurtherCollection
 from tests.small_world import SmallWorld
 
 
@@ -63,17 +64,15 @@ def test_a_length_without_room_for_text_is_found_before_the_start(
         skip_unsound(grid, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "change", [{"query_max_length": 2}, {"collections": {"far": {"max_length": 2}}}]
-)
+FAR = FurtherCollection(native=BeirCollection(format="beir", folder="toy_search"), max_length=2)
+
+
+@pytest.mark.parametrize("change", [{"query_max_length": 2}, {"collections": {"far": FAR}}])
 def test_a_length_of_queries_or_of_further_documents_without_room_is_found_as_well(
     change, world: SmallWorld, tmp_path: Path
 ) -> None:
-    card = world.tasks["toy_search"]
     assert skip_unsound(world.grid("toy_search"), tmp_path).checkpoints
-    for place in change.get("collections", {}).values():
-        place["native"] = {"format": "beir", "folder": "toy_search"}
-    short = type(card).model_validate(dict(card) | change)
+    short = world.tasks["toy_search"].model_copy(update=change)
     grid = world.grid("toy_search", tasks=(short,))
     with pytest.raises(DataError, match="task toy_search, checkpoint encoder: max_length 2"):
         skip_unsound(grid, tmp_path)
