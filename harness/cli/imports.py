@@ -54,7 +54,10 @@ def table(
         ),
     ] = "",
     kind: Annotated[str | None, typer.Option(help="The kind of all tasks of the file.")] = None,
-    metric: Annotated[str | None, typer.Option(help="The metric of all scores.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="The metric of all scores; lower is better for log_loss and ece alone."),
+    ] = None,
     study: StudyFolder = None,
 ) -> None:
     """Import a table of scores; columns of no known name must say something of the checkpoint."""

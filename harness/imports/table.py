@@ -45,7 +45,8 @@ def import_table(
     `columns` says for names of this module what the file calls them (`{"checkpoint": "model"}`);
     `ignore` may name several columns, separated by `+`. `kind` and `metric` hold for all rows of a
     file without such columns; the kind of a task with a shipped card is known. With `example` a
-    row is the score of one example, and a run's score is their mean. Rows without a score are
+    row is the score of one example, and a run's score is their mean. Lower is better for metrics
+    named `log_loss` and `ece`; any other counts as better when larger. Rows without a score are
     missing runs. Runs without `seed` are one run of seed 0.
 
     Raises:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from harness.results import BY_VALIDATION, INCOMPLETE_TOO, NOT_RUN, PER_SEED, Study
+from harness.results import (
+    BY_VALIDATION,
+    INCOMPLETE_TOO,
+    NOT_RUN,
+    PER_SEED,
+    Study,
+    lower_is_better,
+    lower_ones,
+    name_together,
+)
 
 ABSENT = "—"
 EDGE = "†"
@@ -14,12 +23,13 @@ COLLAPSED = "‡"
 TIED = "°"
 NOTES_SHOWN = 20
 CHOSEN_BY = {
-    BY_VALIDATION: "Learning rate of each cell: largest mean validation score of the task's main "
+    BY_VALIDATION: "Learning rate of each cell: best mean validation score of the task's main "
     "metric among rates whose runs are all good, the smaller rate of equals",
-    INCOMPLETE_TOO: "Learning rate of each cell: largest mean validation score of the task's main "
+    INCOMPLETE_TOO: "Learning rate of each cell: best mean validation score of the task's main "
     "metric, over the good runs where some are missing; the smaller rate of equals",
     PER_SEED: "Learning rate of each run: the best validation score of its seed by itself",
 }
+BEST_END = {False: "largest", True: "smallest", None: "largest (where lower is better, smallest)"}
 SAYS = {
     "Student t over seeds": "what other seeds would give, on the same test examples",
     "seeds and examples": "what other seeds and other test examples would give",
@@ -37,14 +47,15 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
         f"Mean on the {split} split {_interval_text(table)}; in brackets good runs of planned "
     ]
     parts[0] += "ones."
+    parts += lower_text(table["metric"])
     if "checkpoints" in table:
         parts.append("Means over the tasks and checkpoints of a cell take these as fixed.")
     if "select" in table:
         select = str(table["select"].iloc[0])
         parts += [
             f"{CHOSEN_BY.get(select, select.capitalize())}.",
-            "Best: largest mean of a column whose cells all have the same number of runs; it need "
-            "not differ for real.",
+            f"Best: {BEST_END[lower_is_better(name_together(table['metric']))]} mean of a column "
+            "whose cells all have the same number of runs; it need not differ for real.",
         ]
         if has_ties:
             parts.append(
@@ -58,6 +69,12 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
     if table["collapsed"].fillna(0).any():
         parts.append(f"{COLLAPSED} some of these runs say the same of every example.")
     return " ".join(parts)
+
+
+def lower_text(metrics: Iterable[str]) -> list[str]:
+    """Say in one sentence for which of some metrics lower is better; [] where for none."""
+    lower = lower_ones(metrics)
+    return [f"Lower is better: {', '.join(lower)}."] if lower else []
 
 
 def interval_of(table: pd.DataFrame) -> str | None:
@@ -80,6 +97,9 @@ def notes_of(study: Study, table: pd.DataFrame, unranked: list[str]) -> Iterator
         yield f"skipped: {skipped.name}: {skipped.reason}"
     if unranked:
         yield f"not ranked, as means are absent or numbers of runs differ: {', '.join(unranked)}"
+    for metric in table["metric"].unique():
+        if lower_is_better(metric) is None:
+            yield f"not ranked, as lower is better for some of them only: means over {metric}"
     yield from _without_interval(table)
     missing = study.missing
     if "task" in table:

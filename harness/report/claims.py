@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.report.captions import ABSENT
+from harness.report.captions import ABSENT, lower_text
 from harness.report.layout import LaidCell, Layout, number_text
 from harness.results import ALL_TASKS, LEVEL, letter_groups
 
@@ -62,6 +62,8 @@ def lay_out_comparison(frame: pd.DataFrame) -> Layout:
         f"shown. Bold: told apart at {100 * LEVEL:g} % after correction. Better in: share of pairs "
         f"of runs in which {a} is the better one."
     )
+    for lower in lower_text(frame["metric"]):
+        caption += f" {lower} There {a} is better where the difference is below 0."
     notes = [] if resampled == "checkpoints" else [ONE_RECIPE]
     bare = frame.loc[frame["low"].isna() & (frame["task"] != ALL_TASKS), "task"]
     if not bare.empty:
@@ -90,8 +92,9 @@ def lay_out_matrix(pairs: pd.DataFrame) -> Layout:
     caption = (
         f"{task}: row minus column, over {pairs['resampled'].iloc[0]}. Bold: told apart at "
         f"{100 * LEVEL:g} % after correction by {by} over all pairs and "
-        "tasks. Checkpoints that share a letter are not told apart."
+        "tasks. Best first. Checkpoints that share a letter are not told apart."
     )
+    caption = " ".join([caption, *lower_text(pairs["metric"])])
     return Layout(("checkpoint", "mean", "groups", *names), tuple(rows), caption, ())
 
 
@@ -126,6 +129,7 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
         "Regret: what a task loses by the one rate that is best for all tasks. Best of m: expected "
         "score of the best on validation of m runs drawn at random."
     )
+    caption = " ".join([caption, *lower_text(frame["metric"])])
     return Layout(header, tuple(rows), caption, (), names=2)
 
 

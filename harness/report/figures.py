@@ -15,9 +15,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from harness.errors import HarnessError, InputError
-from harness.report.captions import ABSENT, interval_of
+from harness.report.captions import ABSENT, interval_of, lower_text
 from harness.report.layout import axes_of, name_text
-from harness.results import LEVEL
+from harness.results import ALL_TASKS, LEVEL
 
 try:
     import altair as alt
@@ -129,7 +129,7 @@ def draw_comparison(frame: pd.DataFrame) -> alt.LayerChart:
         )
     first = frame.iloc[0]
     rows = frame[["difference", "low", "high", "p_corrected"]].assign(
-        x=_with_metric(frame["task"], frame["metric"]),
+        x=_with_metric(frame["task"], frame["metric"].where(frame["task"] != ALL_TASKS)),
         told=[TOLD[0] if p <= LEVEL else TOLD[1] for p in frame["p_corrected"]],
     )
     y = alt.Y("x:N", title=None, sort=list(rows["x"]), axis=alt.Axis(labelLimit=0))
@@ -153,7 +153,8 @@ def draw_comparison(frame: pd.DataFrame) -> alt.LayerChart:
     bars = "Without intervals."
     if frame["low"].notna().any():
         bars = f"Bars: {100 * first['confidence']:g} % intervals over {first['resampled']}."
-    title = alt.TitleParams(f"{first['a']} minus {first['b']}", subtitle=[bars], anchor="start")
+    lines = [bars, *lower_text(frame["metric"])]
+    title = alt.TitleParams(f"{first['a']} minus {first['b']}", subtitle=lines, anchor="start")
     return alt.LayerChart(data=_values(rows), layer=marks).properties(
         width=320, height=alt.Step(22), title=title
     )
@@ -277,6 +278,7 @@ def _title(frame: pd.DataFrame, text: str, marks: str, notes: Sequence[str]) -> 
     lines = [f"{marks}: {said}." if said else "Without intervals."]
     if "select" in frame:
         lines.append(f"Learning rate: {frame['select'].iloc[0]}.")
+    lines += lower_text(frame["metric"])
     absent = int(frame["mean"].isna().sum())
     if absent:
         lines.append(f"{absent} without a mean, left open.")

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.report.captions import ABSENT, COLLAPSED, EDGE, TIED, caption_of, notes_of
-from harness.results import Study
-from harness.spec import LOWER_IS_BETTER
+from harness.results import Study, lower_is_better, name_together
 
 BEST_TIE = 1e-12
 
@@ -54,7 +53,7 @@ def lay_out(
     for value, metric in columns:
         rows = table[(table[column] == value) & (table["metric"] == metric)]
         best = best_of(rows) if is_chosen else None
-        if best is None and is_chosen and len(rows) > 1:
+        if best is None and is_chosen and len(rows) > 1 and lower_is_better(metric) is not None:
             unranked.append(str(value))
         marks = [False] * len(rows) if best is None else list(best)
         for row, mark in zip(rows.to_dict("records"), marks, strict=True):
@@ -91,17 +90,18 @@ def name_text(value: object) -> str:
 def best_of(column: pd.DataFrame) -> NDArray[np.bool_] | None:
     """Mark the best means of a column, shape (rows,); None where it can't be ranked.
 
-    The best are the largest, of a metric where lower is better the smallest.
-    A column can't be ranked where a mean is absent or the numbers of runs differ.
+    The best are the largest, of a metric where lower is better the smallest. A column can't be
+    ranked where a mean is absent, the numbers of runs differ, or it has means over metrics of which
+    some are better when lower.
     """
     sizes = [name for name in ("n_ok", "n_planned", "checkpoints", "tasks") if name in column]
     counts = set(column[sizes].itertuples(index=False, name=None))
     means = column["mean"].to_numpy(np.float64)
-    if column["metric"].isin(LOWER_IS_BETTER).all():
-        means = -means
-    if len(column) < 2 or len(counts) > 1 or not np.isfinite(means).all():
+    is_lower = lower_is_better(name_together(column["metric"]))
+    if len(column) < 2 or len(counts) > 1 or not np.isfinite(means).all() or is_lower is None:
         return None
-    marks: NDArray[np.bool_] = means >= means.max() - BEST_TIE
+    gains = -means if is_lower else means
+    marks: NDArray[np.bool_] = gains >= gains.max() - BEST_TIE
     return marks
 
 

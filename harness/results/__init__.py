@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED
 from harness.results.comparing import ALL_TASKS
+from harness.results.direction import lower_is_better, lower_ones, name_together
 from harness.results.frames import NOT_RUN
 from harness.results.letters import LEVEL, letter_groups
 from harness.results.study import Study, load_study
@@ -18,4 +19,7 @@ __all__ = [
     "Study",
     "letter_groups",
     "load_study",
+    "lower_is_better",
+    "lower_ones",
+    "name_together",
 ]

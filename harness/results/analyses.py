@@ -100,8 +100,9 @@ class Analyses:
     ) -> pd.DataFrame:
         """Give the best checkpoint of each task, and those that can't be told apart from it.
 
-        `tied` has the names, at 5 % corrected over all comparisons with the best. Tasks with an
-        absent cell have no best.
+        Best is the largest mean, of a metric where lower is better the smallest. `tied` has the
+        names, at 5 % corrected over all comparisons with the best. Tasks with an absent cell have
+        no best.
         """
         table = self.table(metric, split, confidence=confidence, interval=interval)
         table = table.set_index(["checkpoint", "task"])
@@ -138,8 +139,9 @@ class Analyses:
         of each side (`both`) or over `seeds` alone (Welch); `p_corrected` is Holm's over the tasks,
         or Benjamini and Hochberg's (`bh`). Checks: `p_permutation` (signs of the examples'
         differences; seeds as given), `p_mcnemar` (one run a side). `improvement` is the probability
-        that a run of a beats one of b. `resampled`, `confidence` and `correction` say what the
-        interval and the corrected p are. A last row has all tasks together.
+        that a run of a beats one of b, by a lower score where lower is better. `resampled`,
+        `confidence` and `correction` say what the interval and the corrected p are. A last row has
+        all tasks together, unless lower is better on some of them only.
 
         A side may be `column=value`: all such checkpoints. With several on both sides it is the
         checkpoints that vary, so the claim is one of recipes. Raises StudyError where runs have no
@@ -192,8 +194,9 @@ class Analyses:
         """Say how much each checkpoint depends on the learning rate: one row a task, one for all.
 
         `range`, `deviation` and `area` (mean over log rate) of the means at each rate, with bounds
-        over seeds; `regret` of the one rate that is best for all tasks; shares of diverged and
-        collapsed runs; `best_of_m`: the expected score of the best on validation of m runs.
+        over seeds; `best` mean; `regret` of the one rate that is best for all tasks; shares of
+        diverged and collapsed runs; `best_of_m`: the expected score of the best on validation of m
+        runs. Best is the largest, of a metric where lower is better the smallest.
         """
         return sensitivity_frame(
             self._cells,
@@ -251,7 +254,10 @@ class Analyses:
         confidence: float = 0.95,
         seed: int = 0,
     ) -> pd.DataFrame:
-        """Find, on each task, the step from which one of two series stays ahead, with bounds."""
+        """Find, on each task, the step from which one of two series stays ahead, with bounds.
+
+        Ahead is the larger score, of a metric where lower is better the smaller.
+        """
         curves = make_curves(self._cells, metric=metric, split=split, select=BY_VALIDATION, by=by)
         return curves.crossings(a, b, confidence=confidence, seed=seed)
 
@@ -265,7 +271,10 @@ class Analyses:
         confidence: float = 0.95,
         seed: int = 0,
     ) -> pd.DataFrame:
-        """Find the first step at which each series reaches a score on each task, with bounds."""
+        """Find the first step at which each series reaches a score on each task, with bounds.
+
+        It is reached from below, of a metric where lower is better from above.
+        """
         curves = make_curves(self._cells, metric=metric, split=split, select=BY_VALIDATION, by=by)
         return curves.steps_to_reach(target, confidence=confidence, seed=seed)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from harness.errors import StudyError
 from harness.foreign import AnyRun, AnyTask
 from harness.results.columns import groups_of
+from harness.results.direction import orient
 from harness.results.mixtures import refuse_mixtures
 
 Record = Mapping[str, Any]
@@ -42,6 +43,10 @@ class Cell:
             if record["status"] == "ok":
                 scores[place] = record["scores"].get(split, {}).get(metric, np.nan)
         return scores
+
+    def gains(self, split: str, metric: str) -> NDArray[np.float64]:
+        """Give the scores with the sign that makes larger ones better, shape (points, seeds)."""
+        return orient(self.values(split, metric), metric)
 
     @cached_property
     def rates(self) -> NDArray[np.float64]:

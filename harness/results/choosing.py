@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from harness.errors import StudyError
 from harness.foreign import AnyRun
 from harness.results.cells import Cell, Cells
+from harness.results.direction import orient
 from harness.stats import choose_and_report, choose_per_seed, report_per_seed
 
 BY_VALIDATION = "validation mean"
@@ -40,6 +41,11 @@ class Picked:
     is_whole: bool
     point: int | None = None
     at_edge: bool | None = None
+
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """The reported scores with the sign that makes larger ones better."""
+        return orient(self.scores, self.metric)
 
     @property
     def runs(self) -> list[AnyRun]:
@@ -96,7 +102,7 @@ def _pick_one(
     cell: Cell, metric: str, split: str, rate: float | None, allow_incomplete: bool
 ) -> Picked:
     reported = cell.values(split, metric)
-    validation = cell.values("validation", cell.task.main_metric)
+    validation = cell.gains("validation", cell.task.main_metric)
     select = INCOMPLETE_TOO if allow_incomplete else BY_VALIDATION
     if rate is not None:
         select = f"one rate for all, learning_rate={rate}"
@@ -133,7 +139,7 @@ def _pick_one(
 
 def _pick_per_seed(cell: Cell, metric: str, split: str, allow_incomplete: bool) -> Picked:
     reported = cell.values(split, metric)
-    validation = cell.values("validation", cell.task.main_metric)
+    validation = cell.gains("validation", cell.task.main_metric)
     chosen = report_per_seed(validation, reported, cell.rates, allow_incomplete=allow_incomplete)
     points = choose_per_seed(validation, cell.rates).astype(np.intp)
     scores = np.where(points >= 0, reported[points, np.arange(len(cell.seeds))], np.nan)

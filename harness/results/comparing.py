@@ -14,10 +14,10 @@ from harness.errors import InputError, StudyError
 from harness.results.cells import Cells, refuse
 from harness.results.choosing import BY_VALIDATION, Picked, pick
 from harness.results.columns import is_value, unknown_column
+from harness.results.direction import lower_is_better, name_together
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
 from harness.results.pairs import Pair, improvement, numbers
-from harness.spec import LOWER_IS_BETTER
 from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
@@ -66,7 +66,10 @@ class Comparer:
                 raise StudyError(f"{word}: {value!r} is none of {', '.join(known)}")
 
     def compare(self, a: str, b: str) -> pd.DataFrame:
-        """Compare two sides on every task that both have whole, then on all of these together."""
+        """Compare two sides on every task that both have whole, then on all of these together.
+
+        Not together where lower is better on some of them only: their mean has no better end.
+        """
         sides = self._side(a), self._side(b)
         if shared := sorted(set(sides[0]) & set(sides[1])):
             raise StudyError(f"{shared[0]!r} stands on both sides")
@@ -83,14 +86,15 @@ class Comparer:
             raise StudyError(f"{a} and {b} have no task with all runs good on both sides")
         drawn = self._draw(pairs)
         rows = self._corrected([self._row(pair, drawn) for pair in pairs])
-        if len(rows) > 1:
+        if len(rows) > 1 and _agree(pairs):
             rows.append(self._all_tasks(pairs, drawn))
         return self._framed([{"a": a, "b": b} | row for row in rows], COMPARE_TYPES)
 
     def compare_all(self) -> pd.DataFrame:
         """Compare every pair of checkpoints on every task, and on all tasks that both have whole.
 
-        The corrections are over all pairs and tasks; over all pairs, for all tasks together.
+        The corrections are over all pairs and tasks; over all pairs, for all tasks together. No row
+        has all tasks where lower is better on some of them only.
         """
         picks = self._picks()
         by_names = {
@@ -101,7 +105,8 @@ class Comparer:
             ]
             for a, b in itertools.combinations(self.cells.checkpoints, 2)
         }
-        drawn = self._draw(itertools.chain.from_iterable(by_names.values()))
+        every_pair = list(itertools.chain.from_iterable(by_names.values()))
+        drawn = self._draw(every_pair)
         single: list[Row] = []
         together: list[Row] = []
         for (a, b), pairs in by_names.items():
@@ -111,7 +116,7 @@ class Comparer:
                 names | pair.head() | numbers(estimate, self.confidence)
                 for pair, estimate in zip(pairs, estimates, strict=True)
             ]
-            if len(pairs) > 1:
+            if len(pairs) > 1 and _agree(every_pair):
                 found = numbers(average(estimates), self.confidence)
                 together.append(names | self._means(pairs) | found)
         rows = [*self._corrected(single), *self._corrected(together)]
@@ -128,8 +133,7 @@ class Comparer:
         for task in self.cells.tasks:
             of_task = [picked for (_, name), picked in picks.items() if name == task]
             if len(of_task) == planned.count(task):
-                choose = min if of_task[0].metric in LOWER_IS_BETTER else max
-                best = choose(of_task, key=lambda picked: float(picked.scores.mean()))
+                best = max(of_task, key=lambda picked: float(picked.gains.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
         drawn = self._draw(pairs)
         rows = [
@@ -230,11 +234,18 @@ class Comparer:
         # One question of its own: a family of one.
         return row | {"p_corrected": row["p"]}
 
-    def _means(self, pairs: Iterable[Pair]) -> Row:
+    def _means(self, pairs: Sequence[Pair]) -> Row:
         a, b = (float(np.mean(side)) for side in zip(*(pair.means for pair in pairs), strict=True))
-        return {"task": ALL_TASKS, "split": self.split, "mean_a": a, "mean_b": b}
+        metric = name_together(pair.metric for pair in pairs)
+        head = {"task": ALL_TASKS, "metric": metric, "split": self.split}
+        return head | {"mean_a": a, "mean_b": b}
 
     def _resampled(self, pair: Pair) -> str:
         if pair.is_of_recipes:
             return "checkpoints"
         return RESAMPLED[self.interval] if pair.is_single else "seeds, with these checkpoints"
+
+
+def _agree(pairs: Iterable[Pair]) -> bool:
+    """Say whether the metrics of some pairs are all better when larger, or all when lower."""
+    return lower_is_better(name_together(pair.metric for pair in pairs)) is not None

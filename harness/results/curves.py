@@ -13,6 +13,7 @@ from harness.errors import StudyError
 from harness.results.cells import Cells, refuse
 from harness.results.choosing import Picked, pick
 from harness.results.columns import STEP, STEP_PARTS
+from harness.results.direction import orient
 from harness.results.frames import typed
 from harness.results.tabling import Tabler
 from harness.seeding import numpy_generator
@@ -97,30 +98,37 @@ class Curves:
         return typed(pd.concat([pd.DataFrame(head), table], axis=1), CURVE_TYPES)
 
     def crossings(self, a: str, b: str, *, confidence: float, seed: int) -> pd.DataFrame:
-        """Find, on each task, the step from which one of two series stays ahead."""
+        """Find, on each task, the step from which one of two series stays ahead.
+
+        Ahead is the larger score, of a metric where lower is better the smaller.
+        """
         for name in (a, b):
             if name not in self.series:
                 refuse("series", name, self.series)
         rows = []
         for task in self.tasks:
-            steps, (scores_a, scores_b) = self._shared(task, (a, b))
+            steps, (gains_a, gains_b) = self._shared(task, (a, b))
             if len(steps) < 2:
                 continue
             generator = numpy_generator(seed, f"crossing/{a}/{b}/{task}")
-            found = crossing(steps, scores_a, scores_b, generator, confidence=confidence)
-            ahead = a if scores_a[-1].mean() >= scores_b[-1].mean() else b
+            found = crossing(steps, gains_a, gains_b, generator, confidence=confidence)
+            ahead = a if gains_a[-1].mean() >= gains_b[-1].mean() else b
             rows.append({"a": a, "b": b, "task": task, "ahead_after": ahead} | _columns(found))
         return typed(pd.DataFrame(rows, columns=list(CROSSING_TYPES)), CROSSING_TYPES)
 
     def steps_to_reach(self, target: float, *, confidence: float, seed: int) -> pd.DataFrame:
-        """Find the first step at which each series reaches a score on each task."""
+        """Find the first step at which each series reaches a score on each task.
+
+        It is reached from below, of a metric where lower is better from above.
+        """
         rows = []
-        for series, task in self.picks:
-            steps, (scores,) = self._shared(task, (series,))
+        for (series, task), curve in self.picks.items():
+            steps, (gains,) = self._shared(task, (series,))
             if len(steps) < 2:
                 continue
             generator = numpy_generator(seed, f"reach/{series}/{task}")
-            found = steps_to_reach(steps, scores, target, generator, confidence=confidence)
+            wanted = orient(target, next(iter(curve.values())).metric)
+            found = steps_to_reach(steps, gains, wanted, generator, confidence=confidence)
             rows.append({"series": series, "task": task, "target": target} | _columns(found))
         return typed(pd.DataFrame(rows, columns=list(REACH_TYPES)), REACH_TYPES)
 
@@ -144,7 +152,7 @@ class Curves:
     def _shared(
         self, task: str, names: Sequence[str]
     ) -> tuple[list[int], list[NDArray[np.float64]]]:
-        """Give the steps that all these series have whole, and each one's scores (steps, seeds)."""
+        """Give the steps that all these series have whole, and each one's gains (steps, seeds)."""
         curves = [
             {step: p for step, p in self.picks.get((name, task), {}).items() if p.is_whole}
             for name in names
@@ -152,10 +160,10 @@ class Curves:
         steps = sorted(set.intersection(*(set(curve) for curve in curves)))
         stacks = []
         for curve in curves:
-            scores = [curve[step].scores for step in steps]
-            if len({of_step.size for of_step in scores}) > 1:
+            gains = [curve[step].gains for step in steps]
+            if len({of_step.size for of_step in gains}) > 1:
                 raise StudyError(f"{task}: the steps of a curve have different numbers of seeds")
-            stacks.append(np.stack(scores) if scores else np.empty((0, 0)))
+            stacks.append(np.stack(gains) if gains else np.empty((0, 0)))
         return steps, stacks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from harness.results.direction import lower_is_better, name_together, orient
 from harness.stats import groups
 
 LEVEL = 0.05
@@ -13,7 +14,8 @@ LEVEL = 0.05
 def letter_groups(pairs: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     """Give the checkpoints of some pairs, best first: those that share a letter are not told apart.
 
-    `pairs` are rows of `Study.compare_all` of one task; `level` is for the corrected p.
+    `pairs` are rows of `Study.compare_all` of one task; `level` is for the corrected p. Best is the
+    largest mean, of a metric where lower is better the smallest.
     """
     means: dict[str, float] = {}
     for side in ("a", "b"):
@@ -22,7 +24,8 @@ def letter_groups(pairs: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     differs = np.zeros((len(means), len(means)), dtype=bool)
     for a, b, p in zip(pairs["a"], pairs["b"], pairs["p_corrected"], strict=True):
         differs[place[a], place[b]] = differs[place[b], place[a]] = p <= level
-    found = groups(np.array(list(means.values())), differs) if means else []
+    metric = name_together(pairs["metric"])
+    found = groups(orient(np.array(list(means.values())), metric), differs) if means else []
     rows = [
         {
             "checkpoint": name,
@@ -32,7 +35,7 @@ def letter_groups(pairs: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
         for name, mean in means.items()
     ]
     frame = pd.DataFrame(rows, columns=["checkpoint", "mean", "groups"])
-    return frame.sort_values("mean", ascending=False, ignore_index=True)
+    return frame.sort_values("mean", ascending=bool(lower_is_better(metric)), ignore_index=True)
 
 
 def _letter(number: int) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.results.choosing import Picked
+from harness.results.direction import orient
 from harness.results.examples import Drawn
 from harness.seeding import numpy_generator
-from harness.spec import LOWER_IS_BETTER
 from harness.stats import (
     Estimate,
     average,
@@ -41,6 +41,11 @@ class Pair:
     def task(self) -> str:
         """The task's name."""
         return self.a[0].cell.task.name
+
+    @property
+    def metric(self) -> str:
+        """The metric that both sides show."""
+        return self.a[0].metric
 
     @property
     def is_single(self) -> bool:
@@ -76,9 +81,8 @@ class Pair:
     @property
     def gains(self) -> tuple[Floats, Floats]:
         """The units with the sign that makes larger ones better."""
-        sign = -1.0 if self.a[0].metric in LOWER_IS_BETTER else 1.0
         a, b = self.units
-        return sign * a, sign * b
+        return orient(a, self.metric), orient(b, self.metric)
 
     def estimate(self, drawn: Mapping[str, Drawn | None]) -> Estimate:
         """Give a minus b: by paired examples where they were drawn and each side is one.
@@ -105,7 +109,7 @@ class Pair:
         return {
             "task": self.task,
             "kind": first.cell.task.kind,
-            "metric": first.metric,
+            "metric": self.metric,
             "split": first.split,
             "mean_a": mean_a,
             "mean_b": mean_b,

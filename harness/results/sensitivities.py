@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from harness.errors import StudyError
 from harness.results.cells import Cell, Cells
 from harness.results.comparing import ALL_TASKS
+from harness.results.direction import lower_is_better, name_together, orient
 from harness.results.frames import typed
 from harness.seeding import numpy_generator
 from harness.stats import (
@@ -40,8 +41,9 @@ def sensitivity_frame(
 ) -> pd.DataFrame:
     """Sum up every cell over its rates, and every checkpoint over its tasks.
 
-    `best` is the best mean at any rate: it is not chosen on validation, since nothing is reported
-    by it. `regret` is what the task loses by the one rate that is best for all tasks.
+    `best` is the best mean at any rate, of a metric where lower is better the smallest: it is not
+    chosen on validation, since nothing is reported by it. `regret` is what the task loses by the
+    one rate that is best for all tasks, 0 or more for any metric.
     """
     shown = cells.shown(metric, split)
     regrets = _regrets(shown, split)
@@ -58,7 +60,7 @@ def sensitivity_frame(
         }
         means = _means(scores_PK)
         if np.isfinite(means).any():
-            row["best"] = float(np.nanmax(means))
+            row["best"] = orient(float(np.nanmax(orient(means, name))), name)
         found = sensitivity(means, rates)
         row |= {measure: getattr(found, measure) for measure in MEASURES}
         generator = numpy_generator(seed, f"sensitivity/{cell.checkpoint}/{cell.task.name}")
@@ -147,7 +149,7 @@ def _regrets(
         rates = _rates(of_checkpoint[0][0])
         if any(not np.array_equal(rates, cell.rates) for cell, _ in of_checkpoint):
             continue
-        means = np.stack([_means(cell.values(split, name)) for cell, name in of_checkpoint])
+        means = np.stack([_means(cell.gains(split, name)) for cell, name in of_checkpoint])
         regret = regret_of_common_rate(means, rates)
         if regret is not None:
             for (cell, _), lost in zip(of_checkpoint, regret.regret_T, strict=True):
@@ -171,7 +173,7 @@ def _shares(cell: Cell) -> dict[str, float | None]:
 
 
 def _expected(cell: Cell, name: str, split: str, budgets: Sequence[int]) -> dict[str, float]:
-    validation = cell.values("validation", cell.task.main_metric).ravel()
+    validation = cell.gains("validation", cell.task.main_metric).ravel()
     reported = cell.values(split, name).ravel()
     is_good = np.isfinite(validation) & np.isfinite(reported)
     if not is_good.any():
@@ -181,8 +183,13 @@ def _expected(cell: Cell, name: str, split: str, budgets: Sequence[int]) -> dict
 
 
 def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average the columns of each checkpoint over its tasks, where it has several; no bounds."""
-    several = frame.groupby("checkpoint", sort=False).filter(lambda rows: len(rows) > 1)
+    """Average the columns of each checkpoint over its tasks, where it has several; no bounds.
+
+    Not where lower is better on some of them only: their mean has no better end.
+    """
+    several = frame.groupby("checkpoint", sort=False).filter(
+        lambda rows: len(rows) > 1 and lower_is_better(name_together(rows["metric"])) is not None
+    )
     numbers = [
         name for name in frame.columns if name not in HEAD and not name.endswith(("_low", "_high"))
     ]
@@ -191,7 +198,7 @@ def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for checkpoint, of_checkpoint in several.groupby("checkpoint", sort=False):
         row: dict[str, Any] = {"checkpoint": checkpoint, "task": ALL_TASKS}
-        row["metric"] = ", ".join(dict.fromkeys(of_checkpoint["metric"]))
+        row["metric"] = name_together(of_checkpoint["metric"])
         row["split"] = of_checkpoint["split"].iloc[0]
         rows.append(row | of_checkpoint[numbers].mean(skipna=False).to_dict())
     return pd.DataFrame(rows, columns=list(frame.columns))

@@ -12,6 +12,7 @@ import pandas as pd
 from harness.errors import InputError, StudyError
 from harness.results.cells import Cells
 from harness.results.choosing import Picked, same_select
+from harness.results.direction import name_together, orient_draws
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
 from harness.seeding import numpy_generator
@@ -196,7 +197,7 @@ class Tabler:
             return none, f"none: {error}"
         generator = numpy_generator(self._seed, f"nested/{cell.checkpoint}/{cell.task.name}")
         found = nested(
-            on_validation.resampled,
+            orient_draws(on_validation.resampled, cell.task.main_metric),
             reported.resampled,
             cell.rates,
             generator,
@@ -269,7 +270,7 @@ def _head(picked: Picked) -> dict[str, Any]:
 def _summed_up(members: Sequence[Picked]) -> dict[str, Any]:
     collapsed = [p.cell.collapsed(p.point) for p in members if p.point is not None]
     return {
-        "metric": ", ".join(dict.fromkeys(picked.metric for picked in members)),
+        "metric": name_together(picked.metric for picked in members),
         "split": members[0].split,
         "n_ok": sum(picked.n_ok for picked in members),
         "n_planned": sum(picked.n_planned for picked in members),

@@ -1,4 +1,7 @@
-"""Statistics of scores: arrays in, numbers out; nothing here knows of files or frames.
+"""Statistics of scores: arrays in, numbers out; nothing here knows of files, frames or metrics.
+
+Wherever something is best, chosen, ahead or reached, larger scores are the better ones: pass those
+of a loss with a minus.
 
 docs/statistics.md says in plain words which interval answers which question.
 """

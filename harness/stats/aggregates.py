@@ -71,7 +71,10 @@ def aggregate_bounds(
 
 
 def performance_profile(scores_KT: ArrayLike, thresholds_H: ArrayLike) -> Floats:
-    """Give the share of runs (..., K, T) above each threshold (H,), shape (..., H)."""
+    """Give the share of runs (..., K, T) above each threshold (H,), shape (..., H).
+
+    Larger is better: of a loss pass minus the scores and minus the thresholds.
+    """
     scores, thresholds = np.asarray(scores_KT), np.asarray(thresholds_H, dtype=np.float64)
     runs = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
     above = [(runs > threshold).mean(axis=-1) for threshold in thresholds]
@@ -101,7 +104,8 @@ def profile_bounds(
 def probability_of_improvement(a_KT: ArrayLike, b_KT: ArrayLike) -> float:
     """Give how often a run of a beats one of b on the same task, mean over tasks; ties are halves.
 
-    Shapes (K_a, T) and (K_b, T): Mann-Whitney's U over the number of pairs.
+    A larger score beats a smaller one. Shapes (K_a, T) and (K_b, T): Mann-Whitney's U over the
+    number of pairs.
     """
     a, b = checked(a_KT, 2), checked(b_KT, 2)
     if a.shape[1] != b.shape[1]:
@@ -132,7 +136,7 @@ def improvement_bounds(
 def mean_ranks(scores_CT: ArrayLike) -> Floats:
     """Give the rank of every checkpoint, mean over tasks, (..., C, T) -> (..., C); 1 is best.
 
-    Equal scores share the mean of their ranks.
+    The largest score is the best; equal ones share the mean of their ranks.
     """
     scores = np.asarray(scores_CT, dtype=np.float64)
     mine, other = scores[..., :, None, :], scores[..., None, :, :]

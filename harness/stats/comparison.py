@@ -107,7 +107,7 @@ def sign_flip(
 
 
 def groups(means_C: ArrayLike, differs_CC: ArrayLike) -> list[tuple[int, ...]]:
-    """Give the largest sets of checkpoints in which no pair differs, the best first.
+    """Give the largest sets of checkpoints in which no pair differs, the best (largest mean) first.
 
     `means_C` has shape (C,), `differs_CC` is symmetric: True where a pair was told apart. These are
     the letters of a compact letter display, by insertion and absorption: Piepho, "An algorithm for

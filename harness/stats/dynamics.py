@@ -50,8 +50,8 @@ def crossing(
     """Find the last step at which the mean curves cross: from there one stays ahead.
 
     `a_SK` and `b_SK` have shape (steps, seeds), not necessarily as many seeds; `steps_S` rises. It
-    is asked of the curve that leads at the last step. `low` is the last step at which it is surely
-    behind, `high` the last at which it is not surely ahead.
+    is asked of the curve that leads at the last step, with the larger mean. `low` is the last step
+    at which it is surely behind, `high` the last at which it is not surely ahead.
     """
     steps, a, b = _checked_steps(steps_S), checked(a_SK, 2), checked(b_SK, 2)
     if not steps.size == len(a) == len(b):
@@ -81,7 +81,8 @@ def steps_to_reach(
 ) -> Crossing:
     """Find the first step at which the mean curve, from scores (steps, seeds), reaches a score.
 
-    `low` is the first step at which it may have, `high` the first at which it surely has. A curve
+    It is reached from below: of a loss pass minus the scores and minus the target. `low` is the
+    first step at which it may have been, `high` the first at which it surely has been. A curve
     that starts at the target or above reached it before the first step: no step is known.
     """
     steps, scores = _checked_steps(steps_S), checked(scores_SK, 2)

@@ -96,7 +96,10 @@ def choose_and_report(
 
 
 def choose_per_seed(validation_PK: ArrayLike, rates_P: ArrayLike) -> NDArray[np.intp]:
-    """Choose a point for every seed apart, shape (seeds,); -1 where a seed has no score at all."""
+    """Choose the point of the largest score for every seed apart, shape (seeds,); -1 for none.
+
+    Shapes and ties as in `choose`; a seed without any score has no point.
+    """
     scores, rates = _checked(validation_PK, rates_P)
     chosen = [choose(column[:, None], rates) for column in scores.T]
     return np.array([-1 if choice is None else choice.point for choice in chosen], dtype=np.intp)
@@ -139,7 +142,8 @@ def nested(
 
     Rows of both are runs in the order of points, then seeds (row p * K + k), all of them with a
     score. In every replicate the validation examples, the test examples and the seeds (the same for
-    all points) are drawn anew, the point is chosen again on validation and its test score is taken.
+    all points) are drawn anew, the point with the largest validation mean is chosen again and its
+    test score is taken.
     The half width is that over seeds and examples of the chosen point, times how much wider the
     replicates spread than without choosing again, at least 1.
 

@@ -101,10 +101,10 @@ class Regret:
 
 
 def regret_of_common_rate(means_TP: ArrayLike, rates_P: ArrayLike) -> Regret | None:
-    """Find the one rate with the best mean over tasks, from scores (tasks, rates), NaN absent.
+    """Find the one rate with the largest mean over tasks, from scores (tasks, rates), NaN absent.
 
     Only rates at which every task has a score may win; None where there is no such rate. Ties go to
-    the smaller rate. The loss of a task is against the best of all its rates.
+    the smaller rate. The loss of a task is against the largest of all its means.
     """
     means, rates = np.asarray(means_TP, dtype=np.float64), np.asarray(rates_P, dtype=np.float64)
     if means.ndim != 2 or not means.size or rates.shape != means.shape[1:]:
@@ -122,11 +122,11 @@ def expected_best(
 ) -> Floats:
     """Give the expected score of the best of m runs, for every m in `budgets`; NaN for m > n.
 
-    The best by `validation_n`, shape (n,), of m different runs out of n at random, and what it has
-    in `reported_n` (by default its validation score). Idea: Dodge et al., "Show Your Work", EMNLP
-    2019; theirs draws with replacement and is biased. This is the unbiased one of Tang et al.,
-    "Showing Your Work Doesn't Always Work", ACL 2020: the i-th smallest is the best of m with
-    probability C(i - 1, m - 1) / C(n, m).
+    The best (largest) by `validation_n`, shape (n,), of m different runs out of n at random, and
+    what it has in `reported_n` (by default its validation score). Idea: Dodge et al., "Show Your
+    Work", EMNLP 2019; theirs draws with replacement and is biased. This is the unbiased one of Tang
+    et al., "Showing Your Work Doesn't Always Work", ACL 2020: the i-th smallest is the best of m
+    with probability C(i - 1, m - 1) / C(n, m).
     """
     validation = np.asarray(validation_n, dtype=np.float64)
     reported = validation if reported_n is None else np.asarray(reported_n, dtype=np.float64)

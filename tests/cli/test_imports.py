@@ -67,3 +67,24 @@ def test_a_study_without_seeds_claims_nothing(harness: Harness) -> None:
     said = harness("compare", study, "1b-clm-42k", "1b-mlm40-42k", "--interval", "seeds")
     assert said.code == 0
     assert "no interval" in said.out
+
+
+def test_of_a_loss_the_lowest_comes_first(harness: Harness, tmp_path: Path) -> None:
+    rows = [
+        f"{name},sst2,{seed},{loss + seed / 100}\n"
+        for name, loss in (("worst", 0.6), ("best", 0.2), ("next", 0.21))
+        for seed in range(3)
+    ]
+    (tmp_path / "losses.csv").write_text("checkpoint,task,seed,score\n" + "".join(rows))
+    study = tmp_path / "study"
+    said = harness(
+        "import", "csv", tmp_path / "losses.csv", "--metric", "log_loss", "--study", study
+    )
+    assert said.code == 0, said.err
+    table = harness("table", study, "--format", "md").out
+    assert "| best | **0.210 ± 0.025 (3/3)** |" in table
+    assert "| next | 0.220 ± 0.025 (3/3)° |" in table
+    matrix = harness("compare", study, "--all", "--interval", "seeds", "--format", "md").out
+    assert "| checkpoint | mean | groups | best | next | worst |" in matrix
+    assert "| worst | 0.610 | b | **+0.400** | **+0.390** | |" in matrix
+    assert "Lower is better: log_loss." in matrix

@@ -140,7 +140,7 @@ def test_the_caption_says_interval_split_and_choice(tmp_path):
     caption = layout_of(tmp_path, asked={"confidence": 0.9}).caption
     assert "Mean on the test split" in caption
     assert "Student t over seeds, 90 %: what other seeds would give" in caption
-    assert "largest mean validation score" in caption
+    assert "best mean validation score" in caption
 
 
 def test_the_caption_names_the_rate_that_was_fixed(tmp_path):

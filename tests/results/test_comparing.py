@@ -134,7 +134,7 @@ def test_letters_follow_the_corrected_p():
     pairs = pd.DataFrame(
         [("x", "y", 0.9, 0.8, 0.5), ("x", "z", 0.9, 0.7, 0.01), ("y", "z", 0.8, 0.7, 0.2)],
         columns=["a", "b", "mean_a", "mean_b", "p_corrected"],
-    )
+    ).assign(metric="accuracy")
     assert letter_groups(pairs)["groups"].tolist() == ["a", "a b", "b"]
 
 
