@@ -15,7 +15,7 @@ import pandas as pd
 
 from harness.errors import SpecError
 from harness.metrics import answers, classification, modules, ranking, regression, tagging
-from harness.spec import LOWER_IS_BETTER, Task
+from harness.spec import Task, is_error
 
 Parts = Mapping[str, pd.DataFrame]
 Scores = dict[str, dict[str, float]]
@@ -42,7 +42,7 @@ def check_metrics(task: Task) -> None:
         SpecError: it does not have them; a line for each that it lacks.
     """
     found = [(place, name, metric_fault(task, name)) for place, name in enumerate(task.metrics)]
-    if task.main_metric in LOWER_IS_BETTER:
+    if is_error(task.main_metric):
         found.append(
             (0, task.main_metric, "lower is better, so it can't be first, where it chooses")
         )

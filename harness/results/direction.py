@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.spec import LOWER_IS_BETTER
+from harness.spec import is_error
 from harness.stats import Resampled
 
 BETWEEN = ", "
@@ -33,9 +33,9 @@ def lower_is_better(metric: str) -> bool | None:
 
     `metric` may be those of a mean over tasks, as `name_together` gives them: None where they do
     not agree, so that no end of their mean is the better one. A metric of an unknown name, as of
-    another tool or of a module of `evaluate`, counts as better when larger.
+    another tool, counts as better when larger.
     """
-    found = {name in LOWER_IS_BETTER for name in metric.split(BETWEEN)}
+    found = {is_error(name) for name in metric.split(BETWEEN)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -41,6 +41,7 @@ from harness.spec.sources import (
     TrecFiles,
 )
 from harness.spec.tasks import (
+    ERROR_MODULES,
     LOWER_IS_BETTER,
     PASSAGE_OVERLAP,
     Kind,
@@ -56,10 +57,12 @@ from harness.spec.tasks import (
     TaskOfRows,
     Text,
     TokenClassification,
+    is_error,
 )
 from harness.spec.value import ROLES, Name, Role, Spec, canonical_json
 
 __all__ = [
+    "ERROR_MODULES",
     "LOWER_IS_BETTER",
     "PASSAGE_OVERLAP",
     "PROTOCOL",
@@ -110,4 +113,5 @@ __all__ = [
     "TrecCollection",
     "TrecFiles",
     "canonical_json",
+    "is_error",
 ]

@@ -22,7 +22,17 @@ Kind = Literal[
     "retrieval",
 ]
 LOWER_IS_BETTER = frozenset({"log_loss", "ece"})
-"""Metrics that can't choose a rate, since the largest score is chosen."""
+ERROR_MODULES = frozenset(
+    {"brier_score", "cer", "mae", "mape", "mase", "mse", "perplexity", "smape", "ter", "wer"}
+)
+"""Modules of the `evaluate` library whose numbers are errors."""
+
+
+def is_error(metric: str) -> bool:
+    """Say whether lower scores of a metric are the better ones, as far as its name is known."""
+    prefix, _, rest = metric.partition("/")
+    of_module = prefix == "evaluate" and rest.partition("/")[0] in ERROR_MODULES
+    return metric in LOWER_IS_BETTER or of_module
 
 
 class StartFrom(Spec):
