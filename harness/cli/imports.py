@@ -56,7 +56,7 @@ def table(
     kind: Annotated[str | None, typer.Option(help="The kind of all tasks of the file.")] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="The metric of all scores; docs/metrics.md lists those where lower is better."),
+        typer.Option(help="Of all scores; docs/metrics.md says where lower is better."),
     ] = None,
     study: StudyFolder = None,
 ) -> None:

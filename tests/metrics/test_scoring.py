@@ -78,7 +78,7 @@ def test_all_unknown_metrics_of_a_card_are_named_at_once_with_suggestions() -> N
     ]
 
 
-@pytest.mark.parametrize("name", ["log_loss", "ece", "evaluate/brier_score"])
+@pytest.mark.parametrize("name", ["log_loss", "ece"])
 def test_what_is_better_when_it_is_lower_can_not_choose_the_rate(name: str) -> None:
     task = SequenceClassification(
         name="toy", kind="sequence_classification", text="t", labels=("no", "yes"), data=DATA,
