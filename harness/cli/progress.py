@@ -29,7 +29,7 @@ class ItemProgress:
         self._bar = bar
         self._task = bar.add_task(words, total=None)
         self._done = self._total = 0
-        self._first = self._logged = time.monotonic()
+        self._begun = self._logged = time.monotonic()
 
     def say(self, what: str) -> None:
         """Replace the words before the bar."""
@@ -38,6 +38,7 @@ class ItemProgress:
     def start(self, total: int) -> None:
         """Begin counting towards that many runs."""
         self._total = total
+        self._begun = time.monotonic()
         self._bar.update(self._task, total=total, completed=0)
 
     def count(self, name: str) -> None:
@@ -45,11 +46,10 @@ class ItemProgress:
         self._done += 1
         self._bar.update(self._task, description=escape(name), completed=self._done)
         now = time.monotonic()
-        if self._done == 1:
-            self._first = now  # what came before was the start
-        elif not self._console.is_terminal and now - self._logged > LOG_SECONDS:
+        if not self._console.is_terminal and now - self._logged > LOG_SECONDS:
             self._logged = now
-            left = (now - self._first) / (self._done - 1) * (self._total - self._done)
+            # From the start, as workers end together: the time between two ends says nothing.
+            left = (now - self._begun) / self._done * (self._total - self._done)
             self._console.print(f"{self._done} of {self._total} runs, about {left:.0f} s left")
 
 
