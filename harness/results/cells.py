@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from harness.errors import StudyError
 from harness.foreign import AnyRun, AnyTask
 from harness.results.columns import groups_of
-from harness.results.mixtures import refuse_mixtures
+from harness.results.mixtures import refuse_mixtures, refuse_unlike
 
 Record = Mapping[str, Any]
 
@@ -34,6 +34,11 @@ class Cell:
     seeds: tuple[int, ...]
     runs: Mapping[tuple[int, int], AnyRun]
     records: Mapping[tuple[int, int], Record] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The checkpoint's own name, without what sets its rows apart."""
+        return str(next(iter(self.runs.values())).checkpoint.name)
 
     def values(self, split: str, metric: str) -> NDArray[np.float64]:
         """Give the scores, shape (points, seeds), NaN where a run has none."""
@@ -104,6 +109,10 @@ class Cells:
     def tasks(self) -> list[str]:
         """The tasks, in their order."""
         return list(dict.fromkeys(cell.task.name for cell in self))
+
+    def refuse_unlike(self, *groups: Iterable[Cell]) -> None:
+        """Raise StudyError where cells to be taken together were not made in the same way."""
+        refuse_unlike(groups, self.sweep)
 
     def point(self, recipe: Any) -> str:
         """Say a recipe by its swept numbers."""

@@ -42,6 +42,11 @@ class Picked:
     at_edge: bool | None = None
 
     @property
+    def is_by_mean(self) -> bool:
+        """Say whether the point was chosen by the mean validation score of its seeds."""
+        return self.point is not None and self.select in {BY_VALIDATION, INCOMPLETE_TOO}
+
+    @property
     def runs(self) -> list[AnyRun]:
         """The runs whose scores are reported, in the order of `scores`."""
         return [

@@ -70,6 +70,9 @@ class Comparer:
         sides = self._side(a), self._side(b)
         if shared := sorted(set(sides[0]) & set(sides[1])):
             raise StudyError(f"{shared[0]!r} stands on both sides")
+        if {*sides[0], *sides[1]} != {a, b}:
+            cells = list(self.cells)
+            self.cells.refuse_unlike(*([c for c in cells if c.checkpoint in s] for s in sides))
         picks = self._picks({*sides[0], *sides[1]})
         pairs = [
             Pair(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from harness.errors import InputError, StudyError
@@ -139,6 +139,7 @@ class Tabler:
         select = {} if RATE in axes else {"select": same_select(picks)}
         rows = []
         for key, members in groups.items():
+            self._cells.refuse_unlike(picked.cell for picked in members)
             row: dict[str, Any] = dict(zip((*axes, column), key, strict=True))
             row |= _summed_up(members) | select
             rows.append(row | self._pooled(members, drawn, faults))
@@ -180,13 +181,14 @@ class Tabler:
         """Choose again in every replicate, which needs every run of the cell to be good."""
         cell = picked.cell
         none = Interval(float(picked.scores.mean()), None)
-        places = list(itertools.product(range(len(cell.recipes)), range(len(cell.seeds))))
-        runs = [cell.runs[place] for place in places if place in cell.runs]
-        is_good = [(cell.records.get(place) or {}).get("status") == "ok" for place in places]
-        if not all(is_good) or len(runs) < len(places):
-            return none, "none: nested needs all runs of the cell to be good"
-        if picked.point is None or len(cell.seeds) < 2:
-            return none, "none: nested needs one point chosen over several seeds"
+        if not picked.is_by_mean or len(cell.seeds) < 2:
+            return none, (
+                "none: nested needs a rate chosen by the mean validation score of several seeds"
+            )
+        validation = cell.values("validation", cell.task.main_metric)
+        if not np.isfinite([validation, cell.values(picked.split, picked.metric)]).all():
+            return none, "none: nested needs all runs of the cell to be good, with both scores"
+        runs = [cell.runs[place] for place in np.ndindex(validation.shape)]
         try:
             on_validation = self._reader.draw_runs(
                 runs, "validation", cell.task.main_metric, seed=self._seed

@@ -7,7 +7,7 @@ from scipy import stats as scipy_stats
 
 from harness.errors import StudyError
 from harness.results import ALL_TASKS, letter_groups, load_study
-from harness.spec import Checkpoint
+from harness.spec import Checkpoint, Recipe
 from tests.results.example_study import BETTER, FAIR, GOOD, study_of
 from tests.small_study import SST2, record_of, records_of, small_grid, write_study
 
@@ -66,13 +66,13 @@ def test_mcnemar_is_given_for_one_run_a_side(tmp_path):
     assert np.isnan(row["p"])
 
 
-def recipes_study(folder, means, seeds=(0, 1)):
+def recipes_study(folder, means, seeds=(0, 1), **changes):
     """Make a study of checkpoints with an objective each: (name, objective) -> score of sst2."""
     checkpoints = tuple(
         Checkpoint(name=n, path=n, fingerprint=f"{place:016x}", columns={"objective": objective})
         for place, (n, objective) in enumerate(means)
     )
-    grid = small_grid(rates=(1e-5,), seeds=seeds, checkpoints=checkpoints)
+    grid = small_grid(rates=(1e-5,), seeds=seeds, checkpoints=checkpoints, **changes)
     by_name = {name: score for (name, _), score in means.items()}
 
     def make(run):
@@ -103,6 +103,19 @@ def test_recipes_are_compared_over_their_checkpoints(tmp_path):
     assert together["task"] == ALL_TASKS
     # Both tasks have the same scores: the mean of a checkpoint over tasks is that of one task.
     assert together["p"] == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+def test_one_checkpoint_in_two_precisions_is_no_recipe(tmp_path):
+    for precision in ("fp32", "bf16"):
+        recipe = Recipe(learning_rate=1e-5, max_steps=10, precision=precision)
+        recipes_study(
+            tmp_path / precision, MEANS, recipes=dict.fromkeys(("sst2", "stsb"), (recipe,))
+        )
+    study = load_study([tmp_path / "fp32", tmp_path / "bf16"])
+    with pytest.raises(StudyError, match="differ in precision, so they are not taken together"):
+        study.compare("objective=mlm", "objective=clm")
+    found = study.where(precision="fp32").compare("objective=mlm", "objective=clm")
+    assert list(found["n_a"]) == [6, 6, 12]
 
 
 def test_a_comparison_says_its_confidence_and_its_correction(tmp_path):
