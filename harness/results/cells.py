@@ -48,6 +48,13 @@ class Cell:
                 scores[place] = record["scores"].get(split, {}).get(metric, np.nan)
         return scores
 
+    @property
+    def is_planned(self) -> NDArray[np.bool_]:
+        """Say which seeds are planned at which point, shape (points, seeds)."""
+        planned = np.zeros((len(self.recipes), len(self.seeds)), dtype=np.bool_)
+        planned[tuple(zip(*self.runs, strict=True))] = True
+        return planned
+
     @cached_property
     def rates(self) -> NDArray[np.float64]:
         """The learning rate of each point, shape (points,), NaN where it is not known."""

@@ -111,7 +111,12 @@ def _pick_one(
         validation = reported
         select = ONE_POINT if rate is None else select
     chosen = choose_and_report(
-        validation, reported, cell.rates, fixed_rate=rate, allow_incomplete=allow_incomplete
+        validation,
+        reported,
+        cell.rates,
+        fixed_rate=rate,
+        allow_incomplete=allow_incomplete,
+        planned_PS=cell.is_planned,
     )
     points = np.full(len(cell.seeds), -1, dtype=np.intp)
     if chosen.choice is None:

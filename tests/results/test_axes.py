@@ -151,6 +151,21 @@ def test_studies_are_merged_and_a_run_of_both_counts_once(tmp_path):
     assert "18 of 18" in repr(study)
 
 
+def test_more_seeds_of_one_rate_in_a_second_study_do_not_make_it_win(tmp_path):
+    def by_rate(run):
+        score = {1e-5: 0.7, 1e-4: 0.8}[run.recipe.learning_rate]
+        return record_of(run, score, score)
+
+    for name, changes in (("one", {}), ("two", {"rates": (1e-5,), "seeds": (3, 4)})):
+        grid = small_grid(tasks=(SST2,), **changes)
+        write_study(tmp_path / name, grid, records_of(grid, by_rate))
+    study = load_study([tmp_path / "one", tmp_path / "two"])
+    cell = study.table().iloc[0]
+    assert (cell["learning_rate"], cell["n_ok"], cell["n_planned"]) == (1e-4, 3, 3)
+    cell = study.table(select=1e-5).iloc[0]
+    assert (cell["mean"], cell["n_ok"], cell["n_planned"]) == (pytest.approx(0.7), 5, 5)
+
+
 def precisions_study(tmp_path):
     """Read two studies of the same checkpoints, in fp32 and in bf16."""
     fp32, bf16 = (
