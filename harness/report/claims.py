@@ -121,10 +121,11 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
         for row in frame.to_dict("records")
     ]
     caption = (
-        "Means over seeds at each learning rate: the best of them, their range and standard "
+        "Means over the good seeds at each learning rate: the best of them, their range and standard "
         "deviation across rates, and their mean over log rate (area), with 95 % bounds over seeds. "
-        "Regret: what a task loses by the one rate that is best for all tasks. Best of m: expected "
-        "score of the best on validation of m runs drawn at random."
+        "Regret: what a task loses by the one rate that is best for all tasks, among rates whose "
+        "runs are all good. Best of m: expected score of the best on validation of m of the good "
+        "runs drawn at random."
     )
     return Layout(header, tuple(rows), caption, (), names=2)
 

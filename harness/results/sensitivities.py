@@ -41,7 +41,8 @@ def sensitivity_frame(
     """Sum up every cell over its rates, and every checkpoint over its tasks.
 
     `best` is the best mean at any rate: it is not chosen on validation, since nothing is reported
-    by it. `regret` is what the task loses by the one rate that is best for all tasks.
+    by it. `regret` is what the task loses by the one rate that is best for all tasks; only rates
+    whose planned runs all have a score take part in that choice.
     """
     shown = cells.shown(metric, split)
     regrets = _regrets(shown, split)
@@ -136,6 +137,13 @@ def _means(scores_PK: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
+def _complete_means(cell: Cell, split: str, metric: str) -> NDArray[np.float64]:
+    """Average over seeds, NaN where a planned run has no score."""
+    scores_PK = cell.values(split, metric)
+    is_whole = (np.isfinite(scores_PK) | ~cell.is_planned).all(axis=1)
+    return np.where(is_whole, _means(scores_PK), np.nan)
+
+
 def _regrets(
     shown: Sequence[tuple[Cell, str]], split: str
 ) -> dict[tuple[str, str], tuple[float, float]]:
@@ -147,7 +155,7 @@ def _regrets(
         rates = _rates(of_checkpoint[0][0])
         if any(not np.array_equal(rates, cell.rates) for cell, _ in of_checkpoint):
             continue
-        means = np.stack([_means(cell.values(split, name)) for cell, name in of_checkpoint])
+        means = np.stack([_complete_means(cell, split, name) for cell, name in of_checkpoint])
         regret = regret_of_common_rate(means, rates)
         if regret is not None:
             for (cell, _), lost in zip(of_checkpoint, regret.regret_T, strict=True):

@@ -51,6 +51,20 @@ def test_regret_is_what_a_task_loses_by_the_common_rate(tmp_path):
     assert frame.loc[ALL_TASKS, "range"] == pytest.approx((0.6 + 0.3) / 2)
 
 
+def test_a_rate_with_a_diverged_run_is_not_the_common_rate(tmp_path):
+    """At 1e-4 the one run that is left has the best score of all."""
+
+    def make(run):
+        if run.recipe.learning_rate == 1e-4 and run.seed:
+            return diverged(run, 3)
+        score = {1e-5: 0.6, 1e-4: 0.9, 1e-3: 0.5}[run.recipe.learning_rate]
+        return record_of(run, score, score)
+
+    frame = study_of(tmp_path, make).sensitivity()
+    assert set(frame["common_rate"]) == {1e-5}
+    assert set(frame["regret"]) == {0.0}
+
+
 def test_the_best_of_one_run_is_the_mean_and_of_all_runs_the_best(tmp_path):
     row = study_of(tmp_path).sensitivity(budgets=(1, 9, 10)).set_index("task").loc["sst2"]
     assert row["best_of_1"] == pytest.approx(0.6)
