@@ -20,10 +20,6 @@ NO_INTERVAL = (
     "no interval, as there is one run a side, or the runs have no scores of the same examples "
     "(then compare over seeds, or leave the task out)"
 )
-PAIRED_UNITS = {
-    "checkpoints": "checkpoints",
-    "seeds, with these checkpoints": "checkpoints and runs",
-}
 LEFT_OUT = "left out, for want of a learning rate with all runs good, or of the metric"
 OTHER_TASKS = (
     "the pairs are over different tasks, since not every checkpoint has all of them whole; so a "
@@ -68,7 +64,7 @@ def lay_out_comparison(frame: pd.DataFrame, tasks: Collection[str] = ()) -> Layo
             tuple(LaidCell(text, is_real and place == 3) for place, text in enumerate(texts))
         )
     resampled, confidence = frame["resampled"].iloc[0], frame["confidence"].iloc[0]
-    units = PAIRED_UNITS.get(resampled, "runs")
+    units = "checkpoints" if resampled == "checkpoints" else "runs"
     caption = (
         f"{a} minus {b} on the {frame['split'].iloc[0]} split, with {100 * confidence:g} % "
         f"intervals over {resampled}. p: two-sided, of no difference; corrected over the single "

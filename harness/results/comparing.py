@@ -16,7 +16,7 @@ from harness.results.choosing import BY_VALIDATION, Picked, pick
 from harness.results.columns import is_value, unknown_column
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
-from harness.results.pairs import Pair, improvement, numbers
+from harness.results.pairs import Floats, Pair, improvement, numbers
 from harness.spec import LOWER_IS_BETTER
 from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
 
@@ -210,9 +210,7 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             | pair.counts
             | {"resampled": self._resampled(pair)}
-            | improvement(
-                a[:, None], b[:, None], name=pair.task, confidence=self.confidence, seed=self.seed
-            )
+            | self._improvement(pair, a[:, None], b[:, None], pair.task)
             | pair.by_example(drawn, self.seed)
         )
 
@@ -228,10 +226,23 @@ class Comparer:
                 estimate = subtract(over_seeds(a.mean(axis=1)), over_seeds(b.mean(axis=1)))
             gains = zip(*(pair.gains for pair in pairs), strict=True)
             a, b = (np.stack(side, axis=1) for side in gains)
-            row |= improvement(a, b, name=ALL_TASKS, confidence=self.confidence, seed=self.seed)
+            row |= self._improvement(pairs[0], a, b, ALL_TASKS)
         row |= numbers(estimate, self.confidence)
         # One question of its own: a family of one.
         return row | {"p_corrected": row["p"]}
+
+    def _improvement(self, pair: Pair, a_KT: Floats, b_KT: Floats, name: str) -> Row:
+        """Give how often a is better; {} for several checkpoints against the runs of one."""
+        if not (pair.is_single or pair.is_of_recipes):
+            return {}
+        return improvement(
+            a_KT,
+            b_KT,
+            name=name,
+            confidence=self.confidence,
+            seed=self.seed,
+            of_recipes=pair.is_of_recipes,
+        )
 
     def _means(self, pairs: Iterable[Pair]) -> Row:
         a, b = (float(np.mean(side)) for side in zip(*(pair.means for pair in pairs), strict=True))

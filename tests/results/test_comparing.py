@@ -105,6 +105,22 @@ def test_recipes_are_compared_over_their_checkpoints(tmp_path):
     assert together["p"] == pytest.approx(expected.pvalue, rel=1e-6)
 
 
+def test_more_tasks_of_the_same_checkpoints_do_not_narrow_how_often_one_recipe_is_better(tmp_path):
+    """Both tasks have the same scores, so together they say what one says."""
+    overlap = MEANS | {("a2", "clm"): 0.72}
+    frame = recipes_study(tmp_path, overlap).compare("objective=mlm", "objective=clm")
+    ends = frame[["improvement", "improvement_low", "improvement_high"]]
+    assert list(ends["improvement"]) == pytest.approx([7 / 9] * 3)
+    widths = ends["improvement_high"] - ends["improvement_low"]
+    assert widths.iloc[2] == pytest.approx(widths.iloc[0], abs=0.05)
+
+
+def test_one_checkpoint_against_several_has_no_share_of_better_runs(tmp_path):
+    frame = recipes_study(tmp_path, MEANS).compare("objective=mlm", "a1", interval="seeds")
+    assert set(frame["resampled"]) == {"seeds, with these checkpoints"}
+    assert frame["improvement"].isna().all()
+
+
 def test_one_checkpoint_in_two_precisions_is_no_recipe(tmp_path):
     for precision in ("fp32", "bf16"):
         recipe = Recipe(learning_rate=1e-5, max_steps=10, precision=precision)
