@@ -61,7 +61,10 @@ def to_csv(table: pd.DataFrame) -> str:
 
 def to_json(table: pd.DataFrame) -> str:
     """Write a frame as a JSON list of its rows; absent values are null."""
-    return table.to_json(orient="records", indent=1, force_ascii=False, date_format="iso") + "\n"
+    text = table.to_json(
+        orient="records", indent=1, force_ascii=False, date_format="iso", double_precision=15
+    )
+    return text + "\n"
 
 
 def write_parquet(table: pd.DataFrame, path: str | Path) -> None:

@@ -250,8 +250,9 @@ def _share_examples(of_task: Sequence[Picked], drawn: Mapping[str, Drawn]) -> Es
     pooled = average([_estimate(picked, drawn) for picked in of_task])
     if len(of_task) == 1 or pooled.examples is None:
         return pooled
-    runs = [run_id for picked in of_task for run_id in picked.run_ids]
-    shared = over_examples(drawn[of_task[0].cell.task.name].of(runs))
+    of_draw = drawn[of_task[0].cell.task.name]
+    # Cells of different numbers of runs weigh the same, so each is one row of its own.
+    shared = over_examples(of_draw.means_of([picked.run_ids for picked in of_task]))
     return Estimate(pooled.mean, pooled.seeds, shared.examples)
 
 

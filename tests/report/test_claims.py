@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -157,3 +159,9 @@ def test_p_is_written_with_three_decimals(p, text):
 def test_json_has_null_for_what_is_absent(tmp_path):
     frame = recipes_study(tmp_path, MEANS).sensitivity()
     assert '"range":null' in to_json(frame).replace(" ", "")
+
+
+def test_json_keeps_a_small_p_apart_from_zero():
+    p_values = [3e-15, 1e-20, 0.012345678901234]
+    written = json.loads(to_json(pd.DataFrame({"p": p_values})))
+    assert [row["p"] for row in written] == p_values

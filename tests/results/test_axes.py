@@ -6,7 +6,9 @@ import pytest
 
 from harness.errors import StudyError
 from harness.results import PER_SEED, load_study
+from harness.results.examples import Drawn, ExampleScores
 from harness.spec import Recipe
+from harness.stats import resample_examples
 from tests.results.example_study import BETTER, study_of
 from tests.results.test_comparing import MEANS, recipes_study
 from tests.small_study import (
@@ -125,6 +127,19 @@ def test_a_cell_with_an_undefined_validation_score_has_no_nested_interval(tmp_pa
     assert cells.loc[run.checkpoint.name, "interval"].startswith("none: nested needs all runs")
     other = next(name for name in cells.index if name != run.checkpoint.name)
     assert cells.loc[other, "half_width"] > 0
+
+
+def test_cells_of_different_numbers_of_runs_weigh_the_same_on_every_draw():
+    """Cells of one run and of two: by runs the second would weigh double."""
+    right = np.random.default_rng(0).integers(2, size=(3, 40)).astype(float)
+    drawn = resample_examples(right, np.random.default_rng(1), replicates=50)
+    examples = ExampleScores(("x", "y", "z"), np.arange(40).astype(object), "mean", right)
+    cells = Drawn(drawn, {"x": 0, "y": 1, "z": 2}, examples).means_of([["x"], ["y", "z"]])
+    weights = np.array([0.5, 0.25, 0.25])
+    assert cells.scores_R.mean() == pytest.approx(weights @ drawn.scores_R)
+    assert cells.replicates_RB.mean(axis=0) == pytest.approx(
+        weights @ drawn.replicates_RB, abs=1e-6
+    )
 
 
 def test_a_cell_whose_examples_differ_has_a_mean_and_no_interval(tmp_path):
