@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from harness.results import BY_VALIDATION, INCOMPLETE_TOO, NOT_RUN, PER_SEED, Study
+from harness.results import BY_VALIDATION, INCOMPLETE_TOO, NOT_RUN, PER_SEED, Study, same_select
 
 ABSENT = "—"
 EDGE = "†"
@@ -40,7 +40,7 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
     if "checkpoints" in table:
         parts.append("Means over the tasks and checkpoints of a cell take these as fixed.")
     if "select" in table:
-        select = str(table["select"].iloc[0])
+        select = same_select(table["select"])
         parts += [
             f"{CHOSEN_BY.get(select, select.capitalize())}.",
             "Best: largest mean of a column whose cells all have the same number of runs; it need "

@@ -17,7 +17,7 @@ import pandas as pd
 from harness.errors import HarnessError, InputError
 from harness.report.captions import ABSENT, interval_of
 from harness.report.layout import axes_of, name_text
-from harness.results import LEVEL
+from harness.results import LEVEL, same_select
 
 try:
     import altair as alt
@@ -276,7 +276,7 @@ def _title(frame: pd.DataFrame, text: str, marks: str, notes: Sequence[str]) -> 
     said = interval_of(frame)
     lines = [f"{marks}: {said}." if said else "Without intervals."]
     if "select" in frame:
-        lines.append(f"Learning rate: {frame['select'].iloc[0]}.")
+        lines.append(f"Learning rate: {same_select(frame['select'])}.")
     absent = int(frame["mean"].isna().sum())
     if absent:
         lines.append(f"{absent} without a mean, left open.")

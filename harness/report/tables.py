@@ -68,10 +68,18 @@ def to_json(table: pd.DataFrame) -> str:
 
 
 def write_parquet(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a frame as Parquet, whole: under a temporary name first, then renamed."""
+    """Write a frame as Parquet, whole: under a temporary name first, then renamed.
+
+    A column of numbers and words, as the sizes 7 and 7b, becomes one of words.
+    """
     target = Path(path)
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
-    table.to_parquet(scratch, index=False)
+    words = {
+        str(name): column.map(str, "ignore")
+        for name, column in table.items()
+        if column.dtype == object and len(set(map(type, column.dropna()))) > 1
+    }
+    table.assign(**words).to_parquet(scratch, index=False)
     scratch.replace(target)
 
 

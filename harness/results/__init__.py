@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED
+from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED, same_select
 from harness.results.comparing import ALL_TASKS
 from harness.results.frames import NOT_RUN
 from harness.results.letters import LEVEL, letter_groups
@@ -18,4 +18,5 @@ __all__ = [
     "Study",
     "letter_groups",
     "load_study",
+    "same_select",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,7 +178,6 @@ def _at_point(cell: Cell, metric: str, split: str, point: int) -> Picked:
     )
 
 
-def same_select(picks: Sequence[Picked]) -> str:
-    """Say how the points were chosen, the first way that is not that there was only one."""
-    ways = dict.fromkeys(picked.select for picked in picks)
+def same_select(ways: Iterable[str]) -> str:
+    """Say how points were chosen: the first way that is not that there was only one."""
     return next((way for way in ways if way != ONE_POINT), ONE_POINT)

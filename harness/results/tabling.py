@@ -136,7 +136,7 @@ class Tabler:
         for picked in picks:
             keys = [self._value(picked, axis) for axis in (*axes, column)]
             groups.setdefault(tuple(keys), []).append(picked)
-        select = {} if RATE in axes else {"select": same_select(picks)}
+        select = {} if RATE in axes else {"select": same_select(picked.select for picked in picks)}
         rows = []
         for key, members in groups.items():
             self._cells.refuse_unlike(picked.cell for picked in members)

@@ -148,6 +148,13 @@ def test_the_caption_names_the_rate_that_was_fixed(tmp_path):
     assert "One rate for all, learning_rate=0.0001." in caption
 
 
+def test_the_caption_says_how_rates_were_chosen_though_the_first_cell_had_but_one(tmp_path):
+    study = study_of(tmp_path)
+    table = study.table()
+    table.loc[0, "select"] = "one point, nothing to choose"
+    assert "largest mean validation score" in lay_out(study, table).caption
+
+
 def test_notes_say_what_was_skipped_what_failed_and_what_diverged(tmp_path):
     def make(run):
         if run.checkpoint.name == "clm" and run.task.name == "stsb":

@@ -37,6 +37,17 @@ def test_the_last_of_several_crossings_counts():
     assert crossing(STEPS, a, curve([0.5] * 4), generator(), replicates=9).step == 3_250
 
 
+def test_one_seed_a_step_gives_a_step_without_bounds():
+    one = np.array([0, 0.4, 0.8, 1])[:, None]
+    for found in (
+        crossing(STEPS, one, np.full((4, 1), 0.5), generator()),
+        crossing(STEPS, one, curve([0.5] * 4), generator()),
+        steps_to_reach(STEPS, one, 0.5, generator()),
+    ):
+        assert (found.step, found.low, found.high) == (pytest.approx(2_250), None, None)
+        assert np.isnan(found.share)
+
+
 def test_curves_that_do_not_cross_have_no_crossing():
     found = crossing(STEPS, curve([0.6] * 4), curve([0.5] * 4), generator(), replicates=9)
     assert found == Crossing(None, None, None, 0.0)
