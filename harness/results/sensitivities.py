@@ -179,8 +179,10 @@ def _shares(cell: Cell) -> dict[str, float | None]:
 
 
 def _expected(cell: Cell, name: str, split: str, budgets: Sequence[int]) -> dict[str, float]:
-    validation = cell.values("validation", cell.task.main_metric).ravel()
-    reported = cell.values(split, name).ravel()
+    # By rate, since of equals the smaller one wins.
+    by_rate = np.argsort(cell.rates, kind="stable")
+    validation = cell.values("validation", cell.task.main_metric)[by_rate].ravel()
+    reported = cell.values(split, name)[by_rate].ravel()
     is_good = np.isfinite(validation) & np.isfinite(reported)
     if not is_good.any():
         return {}
