@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from harness.errors import InputError, StudyError
-from harness.results.cells import Cells, refuse
+from harness.results.cells import Cell, Cells, refuse
 from harness.results.choosing import BY_VALIDATION, Picked, pick
-from harness.results.columns import is_value, unknown_column
+from harness.results.columns import STEP, STEP_PARTS, is_value, unknown_column
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
 from harness.results.pairs import Floats, Pair, improvement, numbers
@@ -73,6 +73,9 @@ class Comparer:
         if {*sides[0], *sides[1]} != {a, b}:
             cells = list(self.cells)
             self.cells.refuse_unlike(*([c for c in cells if c.checkpoint in s] for s in sides))
+        if min(map(len, sides)) > 1:
+            for side in sides:
+                _refuse_steps_of_one([c for c in self.cells if c.checkpoint in side])
         picks = self._picks({*sides[0], *sides[1]})
         pairs = [
             Pair(
@@ -252,3 +255,17 @@ class Comparer:
         if pair.is_of_recipes:
             return "checkpoints"
         return RESAMPLED[self.interval] if pair.is_single else "seeds, with these checkpoints"
+
+
+def _refuse_steps_of_one(side: Iterable[Cell]) -> None:
+    """Refuse steps of one pretraining run as checkpoints of a recipe: they do not vary freely."""
+    seen: dict[tuple[tuple[str, str], ...], Cell] = {}
+    for cell in side:
+        rest = {n: str(v) for n, v in cell.columns.items() if n not in {STEP, STEP_PARTS[0]}}
+        other = seen.setdefault(tuple(sorted(rest.items())), cell)
+        if other.columns.get(STEP) != cell.columns.get(STEP):
+            raise StudyError(
+                f"{other.checkpoint!r} and {cell.checkpoint!r} are steps of one pretraining run, "
+                "not two checkpoints of a recipe; keep one step (--where step=VALUE), or give a "
+                "checkpoint column that tells pretraining runs apart"
+            )

@@ -66,10 +66,15 @@ def test_mcnemar_is_given_for_one_run_a_side(tmp_path):
     assert np.isnan(row["p"])
 
 
-def recipes_study(folder, means, seeds=(0, 1), **changes):
+def recipes_study(folder, means, seeds=(0, 1), columns=lambda place: {}, **changes):
     """Make a study of checkpoints with an objective each: (name, objective) -> score of sst2."""
     checkpoints = tuple(
-        Checkpoint(name=n, path=n, fingerprint=f"{place:016x}", columns={"objective": objective})
+        Checkpoint(
+            name=n,
+            path=n,
+            fingerprint=f"{place:016x}",
+            columns={"objective": objective, **columns(place)},
+        )
         for place, (n, objective) in enumerate(means)
     )
     grid = small_grid(rates=(1e-5,), seeds=seeds, checkpoints=checkpoints, **changes)
@@ -119,6 +124,16 @@ def test_one_checkpoint_against_several_has_no_share_of_better_runs(tmp_path):
     frame = recipes_study(tmp_path, MEANS).compare("objective=mlm", "a1", interval="seeds")
     assert set(frame["resampled"]) == {"seeds, with these checkpoints"}
     assert frame["improvement"].isna().all()
+
+
+def test_steps_of_one_pretraining_run_are_no_recipe(tmp_path):
+    study = recipes_study(tmp_path / "one", MEANS, columns=lambda place: {"step": place})
+    with pytest.raises(StudyError, match="'b1' and 'b2' are steps of one pretraining run"):
+        study.compare("objective=mlm", "objective=clm")
+    fixed = study.compare("objective=mlm", "a1", interval="seeds")
+    assert set(fixed["resampled"]) == {"seeds, with these checkpoints"}
+    apart = recipes_study(tmp_path / "two", MEANS, columns=lambda place: {"step": 9, "run": place})
+    assert set(apart.compare("objective=mlm", "objective=clm")["resampled"]) == {"checkpoints"}
 
 
 def test_one_checkpoint_in_two_precisions_is_no_recipe(tmp_path):
