@@ -9,7 +9,7 @@ from harness.results import PER_SEED, load_study
 from harness.results.examples import Drawn, ExampleScores
 from harness.spec import Recipe
 from harness.stats import resample_examples
-from tests.results.example_study import BETTER, study_of
+from tests.results.example_study import BETTER, FAIR, SEEDS, study_of
 from tests.results.test_comparing import MEANS, recipes_study
 from tests.small_study import (
     CHECKPOINTS,
@@ -127,6 +127,14 @@ def test_a_cell_with_an_undefined_validation_score_has_no_nested_interval(tmp_pa
     assert cells.loc[run.checkpoint.name, "interval"].startswith("none: nested needs all runs")
     other = next(name for name in cells.index if name != run.checkpoint.name)
     assert cells.loc[other, "half_width"] > 0
+
+
+def test_two_checkpoints_that_answer_alike_are_as_unsure_as_one(tmp_path):
+    """They answer the same examples: their mean does not halve what examples do to it."""
+    study = study_of(tmp_path, {(name, seed): FAIR for name in ("mlm_40", "clm") for seed in SEEDS})
+    alone = study.table(interval="both")["half_width"]
+    group = study.table(by="attention", interval="both")["half_width"]
+    assert group.iloc[0] == pytest.approx(alone.iloc[0], rel=0.01)
 
 
 def test_cells_of_different_numbers_of_runs_weigh_the_same_on_every_draw():

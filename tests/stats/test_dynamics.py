@@ -96,3 +96,14 @@ def test_steps_that_do_not_rise_or_fit_are_refused():
         steps_to_reach([2, 1], curve([0.1, 0.2]), 0.5, generator())
     with pytest.raises(ValueError, match="4 steps for"):
         crossing(STEPS, curve([0.1] * 4), curve([0.1] * 3), generator())
+
+
+def test_the_band_of_two_seeds_is_as_wide_as_student_says():
+    """Two seeds 0.01 off: drawn means lie sqrt(2) 0.01 off; t(1) is 6.483 normal quantiles."""
+    scores = np.array([0.0, 0.1, 0.2, 0.3])[:, None] + np.array([-0.01, 0.01])
+    found = steps_to_reach(STEPS, scores, 0.15, generator())
+    reach = 12.7062 / 1.95996 * np.sqrt(2) * 0.01
+    assert found.step == pytest.approx(2_500)
+    # Bounds are looked for every 20 steps.
+    assert found.low == pytest.approx(2_500 - 10_000 * reach, abs=20)
+    assert found.high == pytest.approx(2_500 + 10_000 * reach, abs=20)

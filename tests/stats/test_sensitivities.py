@@ -151,3 +151,11 @@ def test_budgets_and_scores_that_make_no_sense_are_refused():
         expected_best([0.1, NAN], [1])
     with pytest.raises(ValueError, match="positive rates"):
         sensitivity([0.1, 0.2], [0, 1e-4])
+
+
+def test_bounds_of_a_range_are_as_wide_as_student_says():
+    """Two rates of two seeds 0.01 off: errors lie up to 2 sqrt(2) 0.01 apart, 2 degrees."""
+    scores = np.array([[0.5], [0.9]]) + np.array([-0.01, 0.01])
+    found = sensitivity_bounds(scores, [1e-5, 1e-4], np.random.default_rng(0))["range"]
+    reach = 4.302653 / 1.959964 * 2 * np.sqrt(2) * 0.01
+    assert (found.low, found.high) == (pytest.approx(0.4 - reach), pytest.approx(0.4 + reach))
