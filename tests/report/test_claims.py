@@ -47,6 +47,13 @@ def test_a_comparison_of_recipes_needs_no_such_note_and_marks_what_is_told_apart
     assert "with 90 % intervals over checkpoints" in layout.caption
 
 
+@pytest.mark.parametrize(("corrected", "is_marked"), [(0.04, True), (0.06, False)])
+def test_what_is_told_apart_is_so_by_the_corrected_p(tmp_path, corrected, is_marked):
+    frame = recipes_study(tmp_path, MEANS).compare("a1", "b1", interval="seeds")
+    layout = lay_out_comparison(frame.assign(p=0.03, p_corrected=corrected))
+    assert {row[3].is_best for row in layout.rows} == {is_marked}
+
+
 def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):
     pairs = recipes_study(tmp_path, MEANS).compare_all(interval="seeds")
     layout = lay_out_matrix(pairs[pairs["task"] == "sst2"])
