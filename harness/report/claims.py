@@ -121,7 +121,7 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
     budgets = [name for name in frame.columns if name.startswith("best_of_")]
     header = (
         "checkpoint", "task", "best", "range", "deviation", "area", "regret", "diverged",
-        "collapsed", *(name.replace("best_of_", "best of ") for name in budgets),
+        "collapsed", "runs", *(name.replace("best_of_", "best of ") for name in budgets),
     )  # fmt: skip
     rows = [
         tuple(
@@ -136,6 +136,7 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
                 _number(row["regret"], 3),
                 _percent(row["diverged"]),
                 _percent(row["collapsed"]),
+                f"{row['n_ok']}/{row['n_planned']}",
                 *(_number(row[name], 3) for name in budgets),
             )
         )
@@ -146,8 +147,8 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
         "standard deviation across rates, and their mean over log rate (area), with 95 % bounds "
         "over seeds. "
         "Regret: what a task loses by the one rate that is best for all tasks, among rates whose "
-        "runs are all good. Best of m: expected score of the best on validation of m of the good "
-        "runs drawn at random."
+        "runs are all good. Runs: good ones of planned ones. Best of m: expected score of the best "
+        "on validation of m of the good runs drawn at random."
     )
     return Layout(header, tuple(rows), caption, (), names=2)
 

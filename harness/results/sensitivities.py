@@ -26,6 +26,7 @@ from harness.stats import (
 
 MEASURES = ("range", "deviation", "area")
 BUDGETS = (1, 2, 5, 10)
+COUNTS = ("n_ok", "n_planned")
 HEAD = {"checkpoint": "str", "task": "str", "kind": "str", "metric": "str", "split": "str"}
 
 
@@ -67,6 +68,7 @@ def sensitivity_frame(
         row |= _ends(bounds)
         rate, lost = regrets.get((cell.checkpoint, cell.task.name), (None, None))
         row |= {"common_rate": rate, "regret": lost, **_shares(cell)}
+        row |= {"n_ok": int(np.isfinite(scores_PK).sum()), "n_planned": len(cell.runs)}
         rows.append(row | _expected(cell, name, split, budgets))
     types = _types(budgets)
     frame = typed(pd.DataFrame(rows, columns=list(types)), types)
@@ -116,8 +118,9 @@ def _types(budgets: Sequence[int]) -> dict[str, str]:
     for measure in MEASURES:
         numbers += [measure, f"{measure}_low", f"{measure}_high"]
     numbers += ["common_rate", "regret", "diverged", "collapsed"]
-    numbers += [f"best_of_{budget}" for budget in budgets]
-    return HEAD | dict.fromkeys(numbers, "float64")
+    expected = [f"best_of_{budget}" for budget in budgets]
+    counts = dict.fromkeys(COUNTS, "int64")
+    return HEAD | dict.fromkeys(numbers, "float64") | counts | dict.fromkeys(expected, "float64")
 
 
 def _rates(cell: Cell) -> NDArray[np.float64]:
@@ -194,7 +197,9 @@ def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
     """Average the columns of each checkpoint over its tasks, where it has several; no bounds."""
     several = frame.groupby("checkpoint", sort=False).filter(lambda rows: len(rows) > 1)
     numbers = [
-        name for name in frame.columns if name not in HEAD and not name.endswith(("_low", "_high"))
+        name
+        for name in frame.columns
+        if name not in {*HEAD, *COUNTS} and not name.endswith(("_low", "_high"))
     ]
     if several.empty:
         return several
@@ -203,5 +208,6 @@ def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = {"checkpoint": checkpoint, "task": ALL_TASKS}
         row["metric"] = ", ".join(dict.fromkeys(of_checkpoint["metric"]))
         row["split"] = of_checkpoint["split"].iloc[0]
+        row |= {name: int(of_checkpoint[name].sum()) for name in COUNTS}
         rows.append(row | of_checkpoint[numbers].mean(skipna=False).to_dict())
     return pd.DataFrame(rows, columns=list(frame.columns))

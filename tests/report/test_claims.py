@@ -131,6 +131,7 @@ def test_sensitivity_has_a_row_for_all_tasks(tmp_path):
     assert rows[0][:3] == ["a1", "sst2 (accuracy)", "0.605"]
     assert rows[0][3] == "—"  # one rate has no range
     assert rows[12][:2] == ["a1", "(all tasks)"]
+    assert [rows[0][9], rows[12][9]] == ["2/2", "4/4"]
 
 
 def test_groups_have_a_row_for_each_value_and_a_column_for_each_kind(tmp_path):

@@ -49,6 +49,7 @@ def test_regret_is_what_a_task_loses_by_the_common_rate(tmp_path):
     assert frame.loc["stsb", "regret"] == pytest.approx(0.2)
     assert frame.loc[ALL_TASKS, "regret"] == pytest.approx(0.1)
     assert frame.loc[ALL_TASKS, "range"] == pytest.approx((0.6 + 0.3) / 2)
+    assert list(frame.loc[ALL_TASKS, ["n_ok", "n_planned"]]) == [18, 18]
 
 
 def test_a_rate_with_a_diverged_run_is_not_the_common_rate(tmp_path):
@@ -81,6 +82,7 @@ def test_diverged_runs_are_a_share_of_those_planned(tmp_path):
     row = study_of(tmp_path, make).sensitivity().iloc[0]
     assert row["diverged"] == pytest.approx(1 / 3)
     assert row["collapsed"] == pytest.approx(2 / 9)
+    assert (row["n_ok"], row["n_planned"]) == (6, 9)
 
 
 def test_two_checkpoints_are_compared_on_the_measures(tmp_path):
