@@ -107,12 +107,12 @@ def compare(
         # The matrix is of all tasks together; --where task=NAME gives that of one.
         last = ALL_TASKS if ALL_TASKS in set(pairs["task"]) else pairs["task"].iloc[0]
         matrix = pairs[pairs["task"] == last]
-        show(pairs, lambda: lay_out_matrix(matrix), form, output)
+        show(pairs, lambda: lay_out_matrix(matrix, loaded.checkpoints), form, output)
         return
     if a is None or b is None or all_pairs:
         raise InputError("give two checkpoints (or column=value twice), or --all")
     frame = loaded.compare(a, b, metric, split, selection(select), **asked)
-    show(frame, lambda: lay_out_comparison(frame), form, output)
+    show(frame, lambda: lay_out_comparison(frame, loaded.tasks), form, output)
 
 
 def sensitivity(

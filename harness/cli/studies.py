@@ -247,7 +247,8 @@ def show_seeds_needed(
     needed = load_study(pilot).seeds_needed(half_width).set_index("task")
     for task in grid.tasks:
         if task.name not in needed.index:
-            out.print(f"  {task.name}: not in {escape(str(pilot))}")
+            reason = f"no two good runs of one learning rate in {escape(str(pilot))}"
+            out.print(f"  {task.name}: {reason}", soft_wrap=True)
             continue
         found = needed["seeds_needed"].dropna()
         is_enough = task.name in found.index

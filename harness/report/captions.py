@@ -15,6 +15,7 @@ from harness.results import (
     lower_is_better,
     lower_ones,
     name_together,
+    same_select,
 )
 
 ABSENT = "—"
@@ -51,7 +52,7 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
     if "checkpoints" in table:
         parts.append("Means over the tasks and checkpoints of a cell take these as fixed.")
     if "select" in table:
-        select = str(table["select"].iloc[0])
+        select = same_select(table["select"])
         parts += [
             f"{CHOSEN_BY.get(select, select.capitalize())}.",
             f"Best: {BEST_END[lower_is_better(name_together(table['metric']))]} mean of a column "

@@ -17,7 +17,7 @@ import pandas as pd
 from harness.errors import HarnessError, InputError
 from harness.report.captions import ABSENT, interval_of, lower_text
 from harness.report.layout import axes_of, name_text
-from harness.results import ALL_TASKS, LEVEL
+from harness.results import ALL_TASKS, LEVEL, same_select
 
 try:
     import altair as alt
@@ -277,7 +277,7 @@ def _title(frame: pd.DataFrame, text: str, marks: str, notes: Sequence[str]) -> 
     said = interval_of(frame)
     lines = [f"{marks}: {said}." if said else "Without intervals."]
     if "select" in frame:
-        lines.append(f"Learning rate: {frame['select'].iloc[0]}.")
+        lines.append(f"Learning rate: {same_select(frame['select'])}.")
     lines += lower_text(frame["metric"])
     absent = int(frame["mean"].isna().sum())
     if absent:

@@ -61,14 +61,25 @@ def to_csv(table: pd.DataFrame) -> str:
 
 def to_json(table: pd.DataFrame) -> str:
     """Write a frame as a JSON list of its rows; absent values are null."""
-    return table.to_json(orient="records", indent=1, force_ascii=False, date_format="iso") + "\n"
+    text = table.to_json(
+        orient="records", indent=1, force_ascii=False, date_format="iso", double_precision=15
+    )
+    return text + "\n"
 
 
 def write_parquet(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a frame as Parquet, whole: under a temporary name first, then renamed."""
+    """Write a frame as Parquet, whole: under a temporary name first, then renamed.
+
+    A column of numbers and words, as the sizes 7 and 7b, becomes one of words.
+    """
     target = Path(path)
     scratch = target.with_name(f".{target.name}.{os.getpid()}")
-    table.to_parquet(scratch, index=False)
+    words = {
+        str(name): column.map(str, "ignore")
+        for name, column in table.items()
+        if column.dtype == object and len(set(map(type, column.dropna()))) > 1
+    }
+    table.assign(**words).to_parquet(scratch, index=False)
     scratch.replace(target)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED
+from harness.results.choosing import BY_VALIDATION, INCOMPLETE_TOO, PER_SEED, same_select
 from harness.results.comparing import ALL_TASKS
 from harness.results.direction import lower_is_better, lower_ones, name_together
 from harness.results.frames import NOT_RUN
@@ -22,4 +22,5 @@ __all__ = [
     "lower_is_better",
     "lower_ones",
     "name_together",
+    "same_select",
 ]

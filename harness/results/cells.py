@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from harness.errors import StudyError
 from harness.foreign import AnyRun, AnyTask
 from harness.results.columns import groups_of
 from harness.results.direction import orient
-from harness.results.mixtures import refuse_mixtures
+from harness.results.mixtures import refuse_mixtures, refuse_unlike
 
 Record = Mapping[str, Any]
 
@@ -36,6 +36,11 @@ class Cell:
     runs: Mapping[tuple[int, int], AnyRun]
     records: Mapping[tuple[int, int], Record] = field(repr=False)
 
+    @property
+    def name(self) -> str:
+        """The checkpoint's own name, without what sets its rows apart."""
+        return str(next(iter(self.runs.values())).checkpoint.name)
+
     def values(self, split: str, metric: str) -> NDArray[np.float64]:
         """Give the scores, shape (points, seeds), NaN where a run has none."""
         scores = np.full((len(self.recipes), len(self.seeds)), np.nan)
@@ -47,6 +52,13 @@ class Cell:
     def gains(self, split: str, metric: str) -> NDArray[np.float64]:
         """Give the scores with the sign that makes larger ones better, shape (points, seeds)."""
         return orient(self.values(split, metric), metric)
+
+    @property
+    def is_planned(self) -> NDArray[np.bool_]:
+        """Say which seeds are planned at which point, shape (points, seeds)."""
+        planned = np.zeros((len(self.recipes), len(self.seeds)), dtype=np.bool_)
+        planned[tuple(zip(*self.runs, strict=True))] = True
+        return planned
 
     @cached_property
     def rates(self) -> NDArray[np.float64]:
@@ -109,6 +121,10 @@ class Cells:
     def tasks(self) -> list[str]:
         """The tasks, in their order."""
         return list(dict.fromkeys(cell.task.name for cell in self))
+
+    def refuse_unlike(self, *groups: Iterable[Cell]) -> None:
+        """Raise StudyError where cells to be taken together were not made in the same way."""
+        refuse_unlike(groups, self.sweep)
 
     def point(self, recipe: Any) -> str:
         """Say a recipe by its swept numbers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,11 @@ class Picked:
     def gains(self) -> NDArray[np.float64]:
         """The reported scores with the sign that makes larger ones better."""
         return orient(self.scores, self.metric)
+
+    @property
+    def is_by_mean(self) -> bool:
+        """Say whether the point was chosen by the mean validation score of its seeds."""
+        return self.point is not None and self.select in {BY_VALIDATION, INCOMPLETE_TOO}
 
     @property
     def runs(self) -> list[AnyRun]:
@@ -112,7 +117,12 @@ def _pick_one(
         validation = reported
         select = ONE_POINT if rate is None else select
     chosen = choose_and_report(
-        validation, reported, cell.rates, fixed_rate=rate, allow_incomplete=allow_incomplete
+        validation,
+        reported,
+        cell.rates,
+        fixed_rate=rate,
+        allow_incomplete=allow_incomplete,
+        planned_PS=cell.is_planned,
     )
     points = np.full(len(cell.seeds), -1, dtype=np.intp)
     if chosen.choice is None:
@@ -174,7 +184,6 @@ def _at_point(cell: Cell, metric: str, split: str, point: int) -> Picked:
     )
 
 
-def same_select(picks: Sequence[Picked]) -> str:
-    """Say how the points were chosen, the first way that is not that there was only one."""
-    ways = dict.fromkeys(picked.select for picked in picks)
+def same_select(ways: Iterable[str]) -> str:
+    """Say how points were chosen: the first way that is not that there was only one."""
     return next((way for way in ways if way != ONE_POINT), ONE_POINT)

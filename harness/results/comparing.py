@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from harness.errors import InputError, StudyError
-from harness.results.cells import Cells, refuse
+from harness.results.cells import Cell, Cells, refuse
 from harness.results.choosing import BY_VALIDATION, Picked, pick
-from harness.results.columns import is_value, unknown_column
+from harness.results.columns import STEP, STEP_PARTS, is_value, unknown_column
 from harness.results.direction import lower_is_better, name_together
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
-from harness.results.pairs import Pair, improvement, numbers
+from harness.results.pairs import Floats, Pair, improvement, numbers
 from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
@@ -73,6 +73,12 @@ class Comparer:
         sides = self._side(a), self._side(b)
         if shared := sorted(set(sides[0]) & set(sides[1])):
             raise StudyError(f"{shared[0]!r} stands on both sides")
+        if {*sides[0], *sides[1]} != {a, b}:
+            cells = list(self.cells)
+            self.cells.refuse_unlike(*([c for c in cells if c.checkpoint in s] for s in sides))
+        if min(map(len, sides)) > 1:
+            for side in sides:
+                _refuse_steps_of_one([c for c in self.cells if c.checkpoint in side])
         picks = self._picks({*sides[0], *sides[1]})
         pairs = [
             Pair(
@@ -211,9 +217,7 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             | pair.counts
             | {"resampled": self._resampled(pair)}
-            | improvement(
-                a[:, None], b[:, None], name=pair.task, confidence=self.confidence, seed=self.seed
-            )
+            | self._improvement(pair, a[:, None], b[:, None], pair.task)
             | pair.by_example(drawn, self.seed)
         )
 
@@ -229,12 +233,25 @@ class Comparer:
                 estimate = subtract(over_seeds(a.mean(axis=1)), over_seeds(b.mean(axis=1)))
             gains = zip(*(pair.gains for pair in pairs), strict=True)
             a, b = (np.stack(side, axis=1) for side in gains)
-            row |= improvement(a, b, name=ALL_TASKS, confidence=self.confidence, seed=self.seed)
+            row |= self._improvement(pairs[0], a, b, ALL_TASKS)
         row |= numbers(estimate, self.confidence)
         # One question of its own: a family of one.
         return row | {"p_corrected": row["p"]}
 
-    def _means(self, pairs: Sequence[Pair]) -> Row:
+    def _improvement(self, pair: Pair, a_KT: Floats, b_KT: Floats, name: str) -> Row:
+        """Give how often a is better; {} for several checkpoints against the runs of one."""
+        if not (pair.is_single or pair.is_of_recipes):
+            return {}
+        return improvement(
+            a_KT,
+            b_KT,
+            name=name,
+            confidence=self.confidence,
+            seed=self.seed,
+            of_recipes=pair.is_of_recipes,
+        )
+
+    def _means(self, pairs: Iterable[Pair]) -> Row:
         a, b = (float(np.mean(side)) for side in zip(*(pair.means for pair in pairs), strict=True))
         metric = name_together(pair.metric for pair in pairs)
         head = {"task": ALL_TASKS, "metric": metric, "split": self.split}
@@ -249,3 +266,17 @@ class Comparer:
 def _agree(pairs: Iterable[Pair]) -> bool:
     """Say whether the metrics of some pairs are all better when larger, or all when lower."""
     return lower_is_better(name_together(pair.metric for pair in pairs)) is not None
+
+
+def _refuse_steps_of_one(side: Iterable[Cell]) -> None:
+    """Refuse steps of one pretraining run as checkpoints of a recipe: they do not vary freely."""
+    seen: dict[tuple[tuple[str, str], ...], Cell] = {}
+    for cell in side:
+        rest = {n: str(v) for n, v in cell.columns.items() if n not in {STEP, STEP_PARTS[0]}}
+        other = seen.setdefault(tuple(sorted(rest.items())), cell)
+        if other.columns.get(STEP) != cell.columns.get(STEP):
+            raise StudyError(
+                f"{other.checkpoint!r} and {cell.checkpoint!r} are steps of one pretraining run, "
+                "not two checkpoints of a recipe; keep one step (--where step=VALUE), or give a "
+                "checkpoint column that tells pretraining runs apart"
+            )

@@ -75,6 +75,8 @@ class Curves:
         for picked in picks:
             if STEP in picked.cell.columns:
                 self._add(picked)
+        for curve in self.picks.values():
+            cells.refuse_unlike(picked.cell for picked in curve.values())
 
     @property
     def series(self) -> list[str]:

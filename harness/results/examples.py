@@ -76,6 +76,16 @@ class Drawn:
         """Pick runs, as the seeds of a cell."""
         return self.resampled.rows([self.row_of[run_id] for run_id in run_ids])
 
+    def means_of(self, groups: Sequence[Sequence[str]]) -> Resampled:
+        """Average the runs of each group: a row a group."""
+        cells = [self.of(run_ids) for run_ids in groups]
+        return Resampled(
+            np.array([cell.scores_R.mean() for cell in cells]),
+            np.stack([cell.replicates_RB.mean(axis=0) for cell in cells]),
+            self.resampled.n_examples,
+            self.resampled.draw,
+        )
+
     def given(self, run_ids: Sequence[str]) -> Floats:
         """Pick what the examples give to some runs, shape (runs, examples[, counts])."""
         return self.examples.given[[self.row_of[run_id] for run_id in run_ids]]

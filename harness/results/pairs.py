@@ -142,13 +142,16 @@ def numbers(estimate: Estimate, confidence: float) -> dict[str, Any]:
 
 
 def improvement(
-    a_KT: Floats, b_KT: Floats, *, name: str, confidence: float, seed: int
+    a_KT: Floats, b_KT: Floats, *, name: str, confidence: float, seed: int, of_recipes: bool = False
 ) -> dict[str, Any]:
-    """Give how often what varies on side a beats that on side b; {} where one side has one."""
+    """Give how often what varies on side a beats that on side b; {} where one side has one.
+
+    Of recipes these are checkpoints, each the same on all tasks.
+    """
     if min(len(a_KT), len(b_KT)) < 2:
         return {}
     generator = numpy_generator(seed, f"improvement/{name}")
-    bounds = improvement_bounds(a_KT, b_KT, generator, confidence=confidence)
+    bounds = improvement_bounds(a_KT, b_KT, generator, confidence=confidence, draws_rows=of_recipes)
     return {
         "improvement": bounds.value,
         "improvement_low": bounds.low,

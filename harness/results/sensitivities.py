@@ -27,6 +27,7 @@ from harness.stats import (
 
 MEASURES = ("range", "deviation", "area")
 BUDGETS = (1, 2, 5, 10)
+COUNTS = ("n_ok", "n_planned")
 HEAD = {"checkpoint": "str", "task": "str", "kind": "str", "metric": "str", "split": "str"}
 
 
@@ -43,7 +44,8 @@ def sensitivity_frame(
 
     `best` is the best mean at any rate, of a metric where lower is better the smallest: it is not
     chosen on validation, since nothing is reported by it. `regret` is what the task loses by the
-    one rate that is best for all tasks, 0 or more for any metric.
+    one rate that is best for all tasks, 0 or more for any metric; only rates whose planned runs all
+    have a score take part in that choice.
     """
     shown = cells.shown(metric, split)
     regrets = _regrets(shown, split)
@@ -68,6 +70,7 @@ def sensitivity_frame(
         row |= _ends(bounds)
         rate, lost = regrets.get((cell.checkpoint, cell.task.name), (None, None))
         row |= {"common_rate": rate, "regret": lost, **_shares(cell)}
+        row |= {"n_ok": int(np.isfinite(scores_PK).sum()), "n_planned": len(cell.runs)}
         rows.append(row | _expected(cell, name, split, budgets))
     types = _types(budgets)
     frame = typed(pd.DataFrame(rows, columns=list(types)), types)
@@ -117,8 +120,9 @@ def _types(budgets: Sequence[int]) -> dict[str, str]:
     for measure in MEASURES:
         numbers += [measure, f"{measure}_low", f"{measure}_high"]
     numbers += ["common_rate", "regret", "diverged", "collapsed"]
-    numbers += [f"best_of_{budget}" for budget in budgets]
-    return HEAD | dict.fromkeys(numbers, "float64")
+    expected = [f"best_of_{budget}" for budget in budgets]
+    counts = dict.fromkeys(COUNTS, "int64")
+    return HEAD | dict.fromkeys(numbers, "float64") | counts | dict.fromkeys(expected, "float64")
 
 
 def _rates(cell: Cell) -> NDArray[np.float64]:
@@ -138,6 +142,13 @@ def _means(scores_PK: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
+def _complete_means(cell: Cell, split: str, metric: str) -> NDArray[np.float64]:
+    """Average gains over seeds, NaN where a planned run has no score."""
+    scores_PK = cell.gains(split, metric)
+    is_whole = (np.isfinite(scores_PK) | ~cell.is_planned).all(axis=1)
+    return np.where(is_whole, _means(scores_PK), np.nan)
+
+
 def _regrets(
     shown: Sequence[tuple[Cell, str]], split: str
 ) -> dict[tuple[str, str], tuple[float, float]]:
@@ -149,7 +160,7 @@ def _regrets(
         rates = _rates(of_checkpoint[0][0])
         if any(not np.array_equal(rates, cell.rates) for cell, _ in of_checkpoint):
             continue
-        means = np.stack([_means(cell.gains(split, name)) for cell, name in of_checkpoint])
+        means = np.stack([_complete_means(cell, split, name) for cell, name in of_checkpoint])
         regret = regret_of_common_rate(means, rates)
         if regret is not None:
             for (cell, _), lost in zip(of_checkpoint, regret.regret_T, strict=True):
@@ -173,8 +184,10 @@ def _shares(cell: Cell) -> dict[str, float | None]:
 
 
 def _expected(cell: Cell, name: str, split: str, budgets: Sequence[int]) -> dict[str, float]:
-    validation = cell.gains("validation", cell.task.main_metric).ravel()
-    reported = cell.values(split, name).ravel()
+    # By rate, since of equals the smaller one wins.
+    by_rate = np.argsort(cell.rates, kind="stable")
+    validation = cell.gains("validation", cell.task.main_metric)[by_rate].ravel()
+    reported = cell.values(split, name)[by_rate].ravel()
     is_good = np.isfinite(validation) & np.isfinite(reported)
     if not is_good.any():
         return {}
@@ -191,7 +204,9 @@ def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
         lambda rows: len(rows) > 1 and lower_is_better(name_together(rows["metric"])) is not None
     )
     numbers = [
-        name for name in frame.columns if name not in HEAD and not name.endswith(("_low", "_high"))
+        name
+        for name in frame.columns
+        if name not in {*HEAD, *COUNTS} and not name.endswith(("_low", "_high"))
     ]
     if several.empty:
         return several
@@ -200,5 +215,6 @@ def _over_tasks(frame: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = {"checkpoint": checkpoint, "task": ALL_TASKS}
         row["metric"] = name_together(of_checkpoint["metric"])
         row["split"] = of_checkpoint["split"].iloc[0]
+        row |= {name: int(of_checkpoint[name].sum()) for name in COUNTS}
         rows.append(row | of_checkpoint[numbers].mean(skipna=False).to_dict())
     return pd.DataFrame(rows, columns=list(frame.columns))

@@ -64,6 +64,7 @@ def variance_frame(
         by_task.setdefault(cell.task.name, []).append((cell, name))
     rows = []
     for task, of_task in by_task.items():
+        cells.refuse_unlike(*([cell] for cell, _ in of_task))
         values = [_values(cell, reader, split, name) for cell, name in of_task]
         found = [components(of_cell) for of_cell in values if of_cell is not None]
         if found:
@@ -158,6 +159,7 @@ def _chosen(
     for picked in pick(cells, metric=metric, split=split, select=select):
         if picked.is_whole and picked.scores.size > 1:
             by_task.setdefault(picked.cell.task.name, []).append(picked)
+    cells.refuse_unlike(*([picked.cell] for of_task in by_task.values() for picked in of_task))
     return by_task
 
 

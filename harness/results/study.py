@@ -74,6 +74,16 @@ class Study(Analyses):
         return self.grids[0]
 
     @property
+    def tasks(self) -> list[str]:
+        """The names of the planned tasks."""
+        return list(dict.fromkeys(run.task.name for run in self.planned))
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The names of the rows: checkpoints, and what sets like-named ones apart."""
+        return list(dict.fromkeys(self._rows.values()))
+
+    @property
     def skipped(self) -> tuple[SkippedCheckpoint, ...]:
         """The checkpoints that were found but could not be used, and why."""
         return tuple(itertools.chain.from_iterable(grid.skipped for grid in self.grids))

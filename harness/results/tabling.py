@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from harness.errors import InputError, StudyError
@@ -137,9 +137,10 @@ class Tabler:
         for picked in picks:
             keys = [self._value(picked, axis) for axis in (*axes, column)]
             groups.setdefault(tuple(keys), []).append(picked)
-        select = {} if RATE in axes else {"select": same_select(picks)}
+        select = {} if RATE in axes else {"select": same_select(picked.select for picked in picks)}
         rows = []
         for key, members in groups.items():
+            self._cells.refuse_unlike(picked.cell for picked in members)
             row: dict[str, Any] = dict(zip((*axes, column), key, strict=True))
             row |= _summed_up(members) | select
             rows.append(row | self._pooled(members, drawn, faults))
@@ -181,13 +182,14 @@ class Tabler:
         """Choose again in every replicate, which needs every run of the cell to be good."""
         cell = picked.cell
         none = Interval(float(picked.scores.mean()), None)
-        places = list(itertools.product(range(len(cell.recipes)), range(len(cell.seeds))))
-        runs = [cell.runs[place] for place in places if place in cell.runs]
-        is_good = [(cell.records.get(place) or {}).get("status") == "ok" for place in places]
-        if not all(is_good) or len(runs) < len(places):
-            return none, "none: nested needs all runs of the cell to be good"
-        if picked.point is None or len(cell.seeds) < 2:
-            return none, "none: nested needs one point chosen over several seeds"
+        if not picked.is_by_mean or len(cell.seeds) < 2:
+            return none, (
+                "none: nested needs a rate chosen by the mean validation score of several seeds"
+            )
+        validation = cell.values("validation", cell.task.main_metric)
+        if not np.isfinite([validation, cell.values(picked.split, picked.metric)]).all():
+            return none, "none: nested needs all runs of the cell to be good, with both scores"
+        runs = [cell.runs[place] for place in np.ndindex(validation.shape)]
         try:
             on_validation = self._reader.draw_runs(
                 runs, "validation", cell.task.main_metric, seed=self._seed
@@ -249,8 +251,9 @@ def _share_examples(of_task: Sequence[Picked], drawn: Mapping[str, Drawn]) -> Es
     pooled = average([_estimate(picked, drawn) for picked in of_task])
     if len(of_task) == 1 or pooled.examples is None:
         return pooled
-    runs = [run_id for picked in of_task for run_id in picked.run_ids]
-    shared = over_examples(drawn[of_task[0].cell.task.name].of(runs))
+    of_draw = drawn[of_task[0].cell.task.name]
+    # Cells of different numbers of runs weigh the same, so each is one row of its own.
+    shared = over_examples(of_draw.means_of([picked.run_ids for picked in of_task]))
     return Estimate(pooled.mean, pooled.seeds, shared.examples)
 
 

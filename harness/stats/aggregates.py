@@ -120,16 +120,21 @@ def improvement_bounds(
     *,
     replicates: int = 2_000,
     confidence: float = 0.95,
+    draws_rows: bool = False,
 ) -> Bounds:
-    """Give the probability of improvement with its interval over seeds of both sides."""
+    """Give the probability of improvement with its interval over seeds of both sides.
+
+    With `draws_rows` a row is one thing on all tasks, as a checkpoint is, and is drawn whole; else
+    seeds are drawn within each task.
+    """
     a, b = checked(a_KT, 2), checked(b_KT, 2)
     value = probability_of_improvement(a, b)
+    draw = _resample_rows if draws_rows else resample_seeds
     drawn_B = _improvement(
-        resample_seeds(a, generator, replicates=replicates),
-        resample_seeds(b, generator, replicates=replicates),
+        draw(a, generator, replicates=replicates), draw(b, generator, replicates=replicates)
     )
-    n_seeds = min(a.shape[0], b.shape[0])
-    widened = value + widening(n_seeds, a.shape[1], confidence) * (drawn_B - value)
+    n_seeds, n_groups = min(a.shape[0], b.shape[0]), 1 if draws_rows else a.shape[1]
+    widened = value + widening(n_seeds, n_groups, confidence) * (drawn_B - value)
     return percentile_bounds(value, np.clip(widened, 0, 1), confidence)
 
 
@@ -194,6 +199,11 @@ def checked(scores: ArrayLike, dimensions: int) -> Floats:
             f"needs finite scores of {dimensions} dimensions; got shape {values.shape}"
         )
     return values
+
+
+def _resample_rows(scores_KT: Floats, generator: np.random.Generator, *, replicates: int) -> Floats:
+    """Draw K whole rows with replacement, shape (B, K, T)."""
+    return scores_KT[generator.integers(len(scores_KT), size=(replicates, len(scores_KT)))]
 
 
 def _improvement(a_KT: Floats, b_KT: Floats) -> Floats:

@@ -9,6 +9,7 @@ band leaves 0: before the one it is surely below, after the other surely above.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,8 @@ class Crossing:
     """A step between bounds, and the share of resampled curves with such a step.
 
     `step` is None where the curves do not cross. `low` None: perhaps before the first step; `high`
-    None: perhaps after the last.
+    None: perhaps after the last. With one seed a step nothing is known of others: both bounds are
+    open and `share` is NaN.
     """
 
     step: float | None
@@ -58,12 +60,14 @@ def crossing(
         raise ValueError(f"{steps.size} steps for curves of {len(a)} and {len(b)}")
     gap_S = a.mean(axis=1) - b.mean(axis=1)
     leads = 1.0 if gap_S[-1] >= 0 else -1.0
-    errors_BS = _draw_errors(a, generator, replicates) - _draw_errors(b, generator, replicates)
-    wide = student_over_normal(a.shape[1] + b.shape[1] - 2, confidence)
     # From the end backwards, the last crossing is the first fall below 0: a rise of minus the gap.
-    backwards = _first_rise(
-        -steps[::-1], -leads * gap_S[::-1], errors_BS[:, ::-1], wide, confidence
-    )
+    backwards_S = -steps[::-1], -leads * gap_S[::-1]
+    if min(a.shape[1], b.shape[1]) < 2:
+        backwards = _without_bounds(*backwards_S)
+    else:
+        errors_BS = _draw_errors(a, generator, replicates) - _draw_errors(b, generator, replicates)
+        wide = student_over_normal(a.shape[1] + b.shape[1] - 2, confidence)
+        backwards = _first_rise(*backwards_S, errors_BS[:, ::-1], wide, confidence)
     step, low, high = (
         None if at is None else -at for at in (backwards.step, backwards.high, backwards.low)
     )
@@ -88,9 +92,16 @@ def steps_to_reach(
     steps, scores = _checked_steps(steps_S), checked(scores_SK, 2)
     if steps.size != len(scores):
         raise ValueError(f"{steps.size} steps for a curve of {len(scores)}")
+    gap_S = scores.mean(axis=1) - target
+    if scores.shape[1] < 2:
+        return _without_bounds(steps, gap_S)
     errors_BS = _draw_errors(scores, generator, replicates)
     wide = student_over_normal(scores.shape[1] - 1, confidence)
-    return _first_rise(steps, scores.mean(axis=1) - target, errors_BS, wide, confidence)
+    return _first_rise(steps, gap_S, errors_BS, wide, confidence)
+
+
+def _without_bounds(steps_S: Floats, gap_S: Floats) -> Crossing:
+    return Crossing(_first_at_zero(steps_S, gap_S), None, None, math.nan)
 
 
 def _draw_errors(scores_SK: Floats, generator: np.random.Generator, replicates: int) -> Floats:

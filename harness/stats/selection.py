@@ -38,18 +38,25 @@ class Cell:
 
 
 def choose(
-    validation_PS: ArrayLike, rates_P: ArrayLike, *, allow_incomplete: bool = False
+    validation_PS: ArrayLike,
+    rates_P: ArrayLike,
+    *,
+    allow_incomplete: bool = False,
+    planned_PS: ArrayLike | None = None,
 ) -> Choice | None:
     """Choose the point with the largest mean validation score; None where no point may win.
 
     `validation_PS` has shape (points, seeds), NaN where a run has no score; `rates_P` has shape
     (points,). A point is a learning rate, or one with the other swept numbers. Only points with a
-    score for every seed may win, unless `allow_incomplete`, which takes the mean over what there
-    is. Ties go to the smaller rate, then to the earlier row.
+    score for every seed that is planned there (`planned_PS`, by default all) may win, unless
+    `allow_incomplete`, which takes the mean over what there is. Ties go to the smaller rate, then
+    to the earlier row.
     """
     scores, rates = _checked(validation_PS, rates_P)
     present = np.isfinite(scores)
-    may_win = present.any(axis=1) if allow_incomplete else present.any(axis=1) & present.all(axis=1)
+    may_win = present.any(axis=1)
+    if not allow_incomplete:
+        may_win &= (present | ~_planned(planned_PS, scores)).all(axis=1)
     candidates = np.flatnonzero(may_win)
     if not candidates.size:
         return None
@@ -68,25 +75,31 @@ def choose_and_report(
     *,
     fixed_rate: float | None = None,
     allow_incomplete: bool = False,
+    planned_PS: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Cell:
     """Choose a point on the validation scores and report its scores on another split.
 
-    Shapes as in `choose`; `reported_PS` has that of `validation_PS` and takes no part in the
-    choice. With `fixed_rate` only the points of that rate may win, and none is at an edge. The mean
-    is absent where the chosen point lacks a reported score, unless `allow_incomplete`.
+    As `choose`; `reported_PS` has the shape of `validation_PS` and takes no part in the choice.
+    With `fixed_rate` only the points of that rate may win, and none is at an edge. The mean is
+    absent where the chosen point lacks a reported score, unless `allow_incomplete`.
     """
     validation, rates = _checked(validation_PS, rates_P)
     reported, _ = _checked(reported_PS, rates_P)
+    planned = _planned(planned_PS, validation)
     rows = np.arange(len(rates))
     if fixed_rate is not None:
         rows = np.flatnonzero(np.isclose(rates, fixed_rate, rtol=1e-9, atol=0))
+    if not len(rows):
+        return Cell(None, None, 0, 0)
     validation, reported, rates = validation[rows], reported[rows], rates[rows]
-    n_planned = validation.shape[1] if len(rows) else 0
-    good = np.isfinite(validation) & np.isfinite(reported)
-    choice = choose(validation, rates, allow_incomplete=allow_incomplete)
+    planned = planned[rows]
+    good = (np.isfinite(validation) & np.isfinite(reported)).sum(axis=1)
+    choice = choose(validation, rates, allow_incomplete=allow_incomplete, planned_PS=planned)
     if choice is None:
-        return Cell(None, None, int(good.sum(axis=1).max(initial=0)), n_planned)
+        most = int(good.argmax())
+        return Cell(None, None, int(good[most]), int(planned[most].sum()))
+    n_planned = int(planned[choice.point].sum())
     scores = reported[choice.point]
     scores = scores[np.isfinite(scores)]
     named = Choice(int(rows[choice.point]), choice.at_edge)
@@ -182,6 +195,15 @@ def is_at_edge(rate: float, rates: NDArray[np.float64]) -> bool:
     """
     low, high = float(rates.min()), float(rates.max())
     return low < high and rate in (low, high)
+
+
+def _planned(planned_PS: ArrayLike | None, scores_PS: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if planned_PS is None:
+        return np.ones(scores_PS.shape, dtype=np.bool_)
+    planned = np.asarray(planned_PS, dtype=np.bool_)
+    if planned.shape != scores_PS.shape:
+        raise ValueError(f"shapes do not fit: scores {scores_PS.shape}, plan {planned.shape}")
+    return planned
 
 
 def _checked(

@@ -122,18 +122,19 @@ def expected_best(
 ) -> Floats:
     """Give the expected score of the best of m runs, for every m in `budgets`; NaN for m > n.
 
-    The best (largest) by `validation_n`, shape (n,), of m different runs out of n at random, and
-    what it has in `reported_n` (by default its validation score). Idea: Dodge et al., "Show Your
-    Work", EMNLP 2019; theirs draws with replacement and is biased. This is the unbiased one of Tang
-    et al., "Showing Your Work Doesn't Always Work", ACL 2020: the i-th smallest is the best of m
-    with probability C(i - 1, m - 1) / C(n, m).
+    The best (largest, of equals the earlier one) by `validation_n`, shape (n,), of m different runs
+    out of n at random, and what it has in `reported_n`, by default its validation score. Idea:
+    Dodge et al., "Show Your Work", EMNLP 2019; theirs draws with replacement and is biased. This is
+    the unbiased one of Tang et al., "Showing Your Work Doesn't Always Work", ACL 2020: the i-th
+    smallest is the best of m with probability C(i - 1, m - 1) / C(n, m).
     """
     validation = np.asarray(validation_n, dtype=np.float64)
     reported = validation if reported_n is None else np.asarray(reported_n, dtype=np.float64)
     if validation.ndim != 1 or not np.isfinite([validation, reported]).all():
         raise ValueError("needs rows of finite scores, as many reported as validation ones")
     n = validation.size
-    values = reported[np.argsort(validation, kind="stable")]
+    # Of equals the earlier one last, where it is the best of those drawn.
+    values = reported[np.lexsort((-np.arange(n), validation))]
     best = []
     for m in np.asarray(budgets, dtype=np.int64).ravel().tolist():
         if m < 1:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from harness.cli.studies import show_seeds_needed
 from harness.ledger import read_ledger
 from harness.results import load_study
 from tests.cli.conftest import Said
+from tests.small_study import records_of, small_grid, write_study
 from tests.small_world import SmallWorld
 
 Harness = Callable[..., Said]
@@ -62,6 +66,14 @@ def test_plan_says_how_many_seeds_an_interval_needs(
     alone = harness("plan", *arguments, "--study", study, "--half-width", "0.9")
     assert alone.code == 2
     assert "--half-width needs --pilot STUDY" in alone.err
+
+
+def test_a_pilot_of_one_seed_tells_nothing_of_seeds(tmp_path: Path) -> None:
+    grid = small_grid(seeds=(0,))
+    pilot = write_study(tmp_path / "pilot", grid, records_of(grid))
+    out = Console(record=True, width=200, file=io.StringIO())
+    show_seeds_needed(grid, pilot, 0.1, out)
+    assert "sst2: no two good runs of one learning rate in" in out.export_text()
 
 
 def test_the_same_command_again_runs_nothing_twice(

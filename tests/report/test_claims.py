@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+
+import pandas as pd
 import pytest
 
 from harness.report import (
@@ -44,6 +47,13 @@ def test_a_comparison_of_recipes_needs_no_such_note_and_marks_what_is_told_apart
     assert "with 90 % intervals over checkpoints" in layout.caption
 
 
+@pytest.mark.parametrize(("corrected", "is_marked"), [(0.04, True), (0.06, False)])
+def test_what_is_told_apart_is_so_by_the_corrected_p(tmp_path, corrected, is_marked):
+    frame = recipes_study(tmp_path, MEANS).compare("a1", "b1", interval="seeds")
+    layout = lay_out_comparison(frame.assign(p=0.03, p_corrected=corrected))
+    assert {row[3].is_best for row in layout.rows} == {is_marked}
+
+
 def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):
     pairs = recipes_study(tmp_path, MEANS).compare_all(interval="seeds")
     layout = lay_out_matrix(pairs[pairs["task"] == "sst2"])
@@ -54,11 +64,74 @@ def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):
     assert rows[0][3] == ""
 
 
+def test_a_matrix_says_its_family_and_writes_the_digits_that_its_intervals_support(tmp_path):
+    pairs = recipes_study(tmp_path, MEANS).compare_all(interval="seeds")
+    layout = lay_out_matrix(pairs[pairs["task"] == "sst2"])
+    assert "by Holm over all pairs and tasks." in layout.caption
+    together = lay_out_matrix(pairs[pairs["task"] == "(all tasks)"])
+    assert "by Holm over all pairs." in together.caption
+    wide = pairs.assign(low=pairs["low"] - 2, high=pairs["high"] + 2)
+    assert texts(lay_out_matrix(wide[wide["task"] == "sst2"]))[0][3:5] == ["", "+0.0"]
+
+
+def test_no_difference_has_no_minus():
+    pairs = pd.DataFrame(
+        [("x", "y", "sst2", "accuracy", 0.8, 0.8, 0.0, -0.05, 0.05, 1.0, "seeds", "holm")],
+        columns=[
+            "a", "b", "task", "metric", "mean_a", "mean_b", "difference", "low", "high",
+            "p_corrected", "resampled", "correction",
+        ],
+    )  # fmt: skip
+    assert [row[3:] for row in texts(lay_out_matrix(pairs))] == [["", "+0.000"], ["+0.000", ""]]
+
+
+def holes_study(folder):
+    """Make a study in which a1 lacks a run of stsb."""
+    study = recipes_study(folder, MEANS)
+    hole = next(run for run in study.planned if run.task.name == "stsb")
+    study.latest.pop(hole.run_id)
+    return study
+
+
+def test_a_task_that_is_not_compared_is_named(tmp_path):
+    study = holes_study(tmp_path)
+    frame = study.compare("a1", "b1", interval="seeds")
+    assert list(frame["task"]) == ["sst2"]
+    assert lay_out_comparison(frame, study.tasks).notes[1:] == (
+        "left out, for want of a learning rate with all runs good, or of the metric: stsb",
+    )
+    whole = study.compare("a2", "b1", interval="seeds")
+    assert len(lay_out_comparison(whole, study.tasks).notes) == 1
+
+
+def test_a_checkpoint_that_is_not_compared_is_named(tmp_path):
+    study = holes_study(tmp_path)
+    pairs = study.compare_all(interval="seeds")
+    layout = lay_out_matrix(pairs[pairs["task"] == "(all tasks)"], study.checkpoints)
+    assert layout.notes == (
+        "left out, for want of a learning rate with all runs good, or of the metric: a1",
+    )
+    whole = lay_out_matrix(pairs[pairs["task"] == "sst2"], study.checkpoints)
+    assert whole.notes == ()
+
+
+def test_pairs_over_different_tasks_have_no_one_mean(tmp_path):
+    pairs = recipes_study(tmp_path, MEANS).compare_all(interval="seeds")
+    of_task = pairs[pairs["task"] == "(all tasks)"]
+    # As if one more task were compared in the pairs of a1 alone.
+    other = of_task.assign(mean_b=of_task["mean_b"] + 0.1 * (of_task["a"] == "a1"))
+    layout = lay_out_matrix(other)
+    assert {row[1] for row in texts(layout)} == {"—"}
+    assert layout.notes[0].startswith("the pairs are over different tasks")
+    assert lay_out_matrix(of_task).notes == ()
+
+
 def test_sensitivity_has_a_row_for_all_tasks(tmp_path):
     rows = texts(lay_out_sensitivity(recipes_study(tmp_path, MEANS).sensitivity()))
     assert rows[0][:3] == ["a1", "sst2 (accuracy)", "0.605"]
     assert rows[0][3] == "—"  # one rate has no range
     assert rows[12][:2] == ["a1", "(all tasks)"]
+    assert [rows[0][9], rows[12][9]] == ["2/2", "4/4"]
 
 
 def test_groups_have_a_row_for_each_value_and_a_column_for_each_kind(tmp_path):
@@ -94,3 +167,9 @@ def test_p_is_written_with_three_decimals(p, text):
 def test_json_has_null_for_what_is_absent(tmp_path):
     frame = recipes_study(tmp_path, MEANS).sensitivity()
     assert '"range":null' in to_json(frame).replace(" ", "")
+
+
+def test_json_keeps_a_small_p_apart_from_zero():
+    p_values = [3e-15, 1e-20, 0.012345678901234]
+    written = json.loads(to_json(pd.DataFrame({"p": p_values})))
+    assert [row["p"] for row in written] == p_values

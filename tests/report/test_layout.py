@@ -143,9 +143,33 @@ def test_the_caption_says_interval_split_and_choice(tmp_path):
     assert "best mean validation score" in caption
 
 
+@pytest.mark.parametrize(
+    ("interval", "varies"),
+    [
+        ("Student t over seeds", "what other seeds would give, on the same test examples"),
+        ("seeds and examples", "what other seeds and other test examples would give"),
+        (
+            "seeds, examples and the choice of the rate",
+            "what other seeds and other examples would give, with the rate chosen anew",
+        ),
+    ],
+)
+def test_the_caption_says_what_varies_in_the_interval(tmp_path, interval, varies):
+    study = study_of(tmp_path)
+    table = study.table().assign(interval=f"{interval}, 95 %")
+    assert f"({interval}, 95 %: {varies})" in lay_out(study, table).caption
+
+
 def test_the_caption_names_the_rate_that_was_fixed(tmp_path):
     caption = layout_of(tmp_path, asked={"select": 1e-4}).caption
     assert "One rate for all, learning_rate=0.0001." in caption
+
+
+def test_the_caption_says_how_rates_were_chosen_though_the_first_cell_had_but_one(tmp_path):
+    study = study_of(tmp_path)
+    table = study.table()
+    table.loc[0, "select"] = "one point, nothing to choose"
+    assert "best mean validation score" in lay_out(study, table).caption
 
 
 def test_notes_say_what_was_skipped_what_failed_and_what_diverged(tmp_path):

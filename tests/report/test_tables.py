@@ -91,3 +91,11 @@ def test_parquet_gives_back_the_same_frame(table, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "table.parquet"), table)
     assert [path.name for path in tmp_path.glob("*.parquet*")] == ["table.parquet"]
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_column_of_numbers_and_words_is_written_as_words(tmp_path):
+    sizes = pd.DataFrame({"size": pd.Series([7, "7b", None], dtype=object)})
+    write_parquet(sizes, tmp_path / "sizes.parquet")
+    found = pd.read_parquet(tmp_path / "sizes.parquet")["size"]
+    assert found[:2].tolist() == ["7", "7b"]
+    assert pd.isna(found[2])

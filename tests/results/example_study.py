@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +17,22 @@ Answers = Mapping[tuple[str, int], list[int]]
 """(checkpoint, seed) -> 1 for each example that was answered right."""
 
 
-def study_of(folder: Path, answers: Answers, ids: Mapping[int, str] | None = None) -> Study:
-    """Write and read a study of sst2 at one rate; `ids` gives a seed other example ids."""
-    grid = small_grid(tasks=(SST2,), rates=(1e-5,), seeds=SEEDS, checkpoints=CHECKPOINTS)
+def study_of(
+    folder: Path,
+    answers: Answers,
+    ids: Mapping[int, str] | None = None,
+    rates: Sequence[float] = (1e-5,),
+) -> Study:
+    """Write and read a study of sst2; `ids` gives a seed other example ids.
+
+    The answers are those at the first rate; each further one gets eight examples more wrong.
+    """
+    grid = small_grid(tasks=(SST2,), rates=rates, seeds=SEEDS, checkpoints=CHECKPOINTS)
     runs = [run for run in grid.runs() if (run.checkpoint.name, run.seed) in answers]
     records = []
     for run in runs:
         right = np.array(answers[run.checkpoint.name, run.seed])
+        right[: 8 * rates.index(run.recipe.learning_rate)] = 0
         records.append(record_of(run, float(right.mean()), float(right.mean())))
         prefix = (ids or {}).get(run.seed, "")
         frames = [

@@ -6,8 +6,10 @@ import pytest
 
 from harness.errors import StudyError
 from harness.results import PER_SEED, load_study
+from harness.results.examples import Drawn, ExampleScores
 from harness.spec import Recipe
-from tests.results.example_study import BETTER, study_of
+from harness.stats import resample_examples
+from tests.results.example_study import BETTER, FAIR, SEEDS, study_of
 from tests.results.test_comparing import MEANS, recipes_study
 from tests.small_study import (
     CHECKPOINTS,
@@ -104,6 +106,50 @@ def test_an_interval_over_seeds_and_examples_is_wider_than_over_seeds(tmp_path):
     assert list(study.table(interval="nested")["half_width"]) == pytest.approx(list(both), rel=0.02)
 
 
+@pytest.mark.parametrize("asked", [{"select": 1e-4}, {"by": "learning_rate"}, {"select": PER_SEED}])
+def test_without_a_choice_by_the_mean_nothing_is_nested(tmp_path, asked):
+    """The chosen rate's score must not stand where another rate's was asked for."""
+    study = study_of(tmp_path, BETTER, rates=(1e-5, 1e-4))
+    table, plain = study.table(interval="nested", **asked), study.table(**asked)
+    assert list(table["mean"]) == pytest.approx(list(plain["mean"]), abs=1e-12)
+    assert table["half_width"].isna().all()
+    assert set(table["interval"]) == {
+        "none: nested needs a rate chosen by the mean validation score of several seeds"
+    }
+
+
+def test_a_cell_with_an_undefined_validation_score_has_no_nested_interval(tmp_path):
+    study = study_of(tmp_path, BETTER, rates=(1e-5, 1e-4))
+    run = next(run for run in study.planned if run.recipe.learning_rate == 1e-4)
+    study.latest[run.run_id]["scores"]["validation"] = {}
+    cells = study.table(interval="nested").set_index("checkpoint")
+    assert np.isfinite(cells["mean"]).all()
+    assert cells.loc[run.checkpoint.name, "interval"].startswith("none: nested needs all runs")
+    other = next(name for name in cells.index if name != run.checkpoint.name)
+    assert cells.loc[other, "half_width"] > 0
+
+
+def test_two_checkpoints_that_answer_alike_are_as_unsure_as_one(tmp_path):
+    """They answer the same examples: their mean does not halve what examples do to it."""
+    study = study_of(tmp_path, {(name, seed): FAIR for name in ("mlm_40", "clm") for seed in SEEDS})
+    alone = study.table(interval="both")["half_width"]
+    group = study.table(by="attention", interval="both")["half_width"]
+    assert group.iloc[0] == pytest.approx(alone.iloc[0], rel=0.01)
+
+
+def test_cells_of_different_numbers_of_runs_weigh_the_same_on_every_draw():
+    """Cells of one run and of two: by runs the second would weigh double."""
+    right = np.random.default_rng(0).integers(2, size=(3, 40)).astype(float)
+    drawn = resample_examples(right, np.random.default_rng(1), replicates=50)
+    examples = ExampleScores(("x", "y", "z"), np.arange(40).astype(object), "mean", right)
+    cells = Drawn(drawn, {"x": 0, "y": 1, "z": 2}, examples).means_of([["x"], ["y", "z"]])
+    weights = np.array([0.5, 0.25, 0.25])
+    assert cells.scores_R.mean() == pytest.approx(weights @ drawn.scores_R)
+    assert cells.replicates_RB.mean(axis=0) == pytest.approx(
+        weights @ drawn.replicates_RB, abs=1e-6
+    )
+
+
 def test_a_cell_whose_examples_differ_has_a_mean_and_no_interval(tmp_path):
     table = study_of(tmp_path, BETTER, ids={2: "other-"}).table(interval="both")
     assert np.isfinite(table["mean"]).all()
@@ -128,12 +174,32 @@ def test_studies_are_merged_and_a_run_of_both_counts_once(tmp_path):
     assert "18 of 18" in repr(study)
 
 
-def test_another_precision_is_a_row_of_its_own(tmp_path):
+def test_more_seeds_of_one_rate_in_a_second_study_do_not_make_it_win(tmp_path):
+    def by_rate(run):
+        score = {1e-5: 0.7, 1e-4: 0.8}[run.recipe.learning_rate]
+        return record_of(run, score, score)
+
+    for name, changes in (("one", {}), ("two", {"rates": (1e-5,), "seeds": (3, 4)})):
+        grid = small_grid(tasks=(SST2,), **changes)
+        write_study(tmp_path / name, grid, records_of(grid, by_rate))
+    study = load_study([tmp_path / "one", tmp_path / "two"])
+    cell = study.table().iloc[0]
+    assert (cell["learning_rate"], cell["n_ok"], cell["n_planned"]) == (1e-4, 3, 3)
+    cell = study.table(select=1e-5).iloc[0]
+    assert (cell["mean"], cell["n_ok"], cell["n_planned"]) == (pytest.approx(0.7), 5, 5)
+
+
+def precisions_study(tmp_path):
+    """Read two studies of the same checkpoints, in fp32 and in bf16."""
     fp32, bf16 = (
         {"recipes": {"sst2": (Recipe(learning_rate=1e-5, max_steps=10, precision=precision),)}}
         for precision in ("fp32", "bf16")
     )
-    table = load_study(two_studies(tmp_path, fp32, bf16)).table()
+    return load_study(two_studies(tmp_path, fp32, bf16))
+
+
+def test_another_precision_is_a_row_of_its_own(tmp_path):
+    table = precisions_study(tmp_path).table()
     assert list(table["checkpoint"]) == [
         "mlm_40 [precision=fp32]",
         "clm [precision=fp32]",
@@ -141,6 +207,30 @@ def test_another_precision_is_a_row_of_its_own(tmp_path):
         "clm [precision=bf16]",
     ]
     assert set(table["n_planned"]) == {3}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda study: study.table(by="attention"),
+        lambda study: study.table(by=["learning_rate", "attention"]),
+        lambda study: study.variance(),
+        lambda study: study.seeds_needed(0.01),
+    ],
+)
+def test_rows_of_another_precision_are_not_averaged(tmp_path, ask):
+    with pytest.raises(StudyError, match=r"differ in precision, .*\(--where precision=VALUE\)"):
+        ask(precisions_study(tmp_path))
+
+
+def test_a_checkpoint_that_is_read_in_two_ways_is_not_two_checkpoints(tmp_path):
+    causal = CHECKPOINTS[0].model_copy(update={"attention": "causal"})
+    folders = two_studies(tmp_path, {"checkpoints": CHECKPOINTS}, {"checkpoints": (causal,)})
+    study = load_study(folders)
+    with pytest.raises(StudyError, match="differ in attention, so they are not taken together"):
+        study.table(by="pooling")
+    table = study.table(by="attention").set_index("attention")
+    assert list(table["checkpoints"]) == [2, 1]
 
 
 def test_another_attention_is_a_row_of_its_own(tmp_path):

@@ -7,7 +7,7 @@ from scipy import stats as scipy_stats
 
 from harness.errors import StudyError
 from harness.results import ALL_TASKS, letter_groups, load_study
-from harness.spec import Checkpoint
+from harness.spec import Checkpoint, Recipe
 from tests.results.example_study import BETTER, FAIR, GOOD, study_of
 from tests.small_study import SST2, record_of, records_of, small_grid, write_study
 
@@ -66,13 +66,18 @@ def test_mcnemar_is_given_for_one_run_a_side(tmp_path):
     assert np.isnan(row["p"])
 
 
-def recipes_study(folder, means, seeds=(0, 1)):
+def recipes_study(folder, means, seeds=(0, 1), columns=lambda place: {}, **changes):
     """Make a study of checkpoints with an objective each: (name, objective) -> score of sst2."""
     checkpoints = tuple(
-        Checkpoint(name=n, path=n, fingerprint=f"{place:016x}", columns={"objective": objective})
+        Checkpoint(
+            name=n,
+            path=n,
+            fingerprint=f"{place:016x}",
+            columns={"objective": objective, **columns(place)},
+        )
         for place, (n, objective) in enumerate(means)
     )
-    grid = small_grid(rates=(1e-5,), seeds=seeds, checkpoints=checkpoints)
+    grid = small_grid(rates=(1e-5,), seeds=seeds, checkpoints=checkpoints, **changes)
     by_name = {name: score for (name, _), score in means.items()}
 
     def make(run):
@@ -103,6 +108,45 @@ def test_recipes_are_compared_over_their_checkpoints(tmp_path):
     assert together["task"] == ALL_TASKS
     # Both tasks have the same scores: the mean of a checkpoint over tasks is that of one task.
     assert together["p"] == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+def test_more_tasks_of_the_same_checkpoints_do_not_narrow_how_often_one_recipe_is_better(tmp_path):
+    """Both tasks have the same scores, so together they say what one says."""
+    overlap = MEANS | {("a2", "clm"): 0.72}
+    frame = recipes_study(tmp_path, overlap).compare("objective=mlm", "objective=clm")
+    ends = frame[["improvement", "improvement_low", "improvement_high"]]
+    assert list(ends["improvement"]) == pytest.approx([7 / 9] * 3)
+    widths = ends["improvement_high"] - ends["improvement_low"]
+    assert widths.iloc[2] == pytest.approx(widths.iloc[0], abs=0.05)
+
+
+def test_one_checkpoint_against_several_has_no_share_of_better_runs(tmp_path):
+    frame = recipes_study(tmp_path, MEANS).compare("objective=mlm", "a1", interval="seeds")
+    assert set(frame["resampled"]) == {"seeds, with these checkpoints"}
+    assert frame["improvement"].isna().all()
+
+
+def test_steps_of_one_pretraining_run_are_no_recipe(tmp_path):
+    study = recipes_study(tmp_path / "one", MEANS, columns=lambda place: {"step": place})
+    with pytest.raises(StudyError, match="'b1' and 'b2' are steps of one pretraining run"):
+        study.compare("objective=mlm", "objective=clm")
+    fixed = study.compare("objective=mlm", "a1", interval="seeds")
+    assert set(fixed["resampled"]) == {"seeds, with these checkpoints"}
+    apart = recipes_study(tmp_path / "two", MEANS, columns=lambda place: {"step": 9, "run": place})
+    assert set(apart.compare("objective=mlm", "objective=clm")["resampled"]) == {"checkpoints"}
+
+
+def test_one_checkpoint_in_two_precisions_is_no_recipe(tmp_path):
+    for precision in ("fp32", "bf16"):
+        recipe = Recipe(learning_rate=1e-5, max_steps=10, precision=precision)
+        recipes_study(
+            tmp_path / precision, MEANS, recipes=dict.fromkeys(("sst2", "stsb"), (recipe,))
+        )
+    study = load_study([tmp_path / "fp32", tmp_path / "bf16"])
+    with pytest.raises(StudyError, match="differ in precision, so they are not taken together"):
+        study.compare("objective=mlm", "objective=clm")
+    found = study.where(precision="fp32").compare("objective=mlm", "objective=clm")
+    assert list(found["n_a"]) == [6, 6, 12]
 
 
 def test_a_comparison_says_its_confidence_and_its_correction(tmp_path):

@@ -49,6 +49,21 @@ def test_regret_is_what_a_task_loses_by_the_common_rate(tmp_path):
     assert frame.loc["stsb", "regret"] == pytest.approx(0.2)
     assert frame.loc[ALL_TASKS, "regret"] == pytest.approx(0.1)
     assert frame.loc[ALL_TASKS, "range"] == pytest.approx((0.6 + 0.3) / 2)
+    assert list(frame.loc[ALL_TASKS, ["n_ok", "n_planned"]]) == [18, 18]
+
+
+def test_a_rate_with_a_diverged_run_is_not_the_common_rate(tmp_path):
+    """At 1e-4 the one run that is left has the best score of all."""
+
+    def make(run):
+        if run.recipe.learning_rate == 1e-4 and run.seed:
+            return diverged(run, 3)
+        score = {1e-5: 0.6, 1e-4: 0.9, 1e-3: 0.5}[run.recipe.learning_rate]
+        return record_of(run, score, score)
+
+    frame = study_of(tmp_path, make).sensitivity()
+    assert set(frame["common_rate"]) == {1e-5}
+    assert set(frame["regret"]) == {0.0}
 
 
 def test_the_best_of_one_run_is_the_mean_and_of_all_runs_the_best(tmp_path):
@@ -67,6 +82,7 @@ def test_diverged_runs_are_a_share_of_those_planned(tmp_path):
     row = study_of(tmp_path, make).sensitivity().iloc[0]
     assert row["diverged"] == pytest.approx(1 / 3)
     assert row["collapsed"] == pytest.approx(2 / 9)
+    assert (row["n_ok"], row["n_planned"]) == (6, 9)
 
 
 def test_two_checkpoints_are_compared_on_the_measures(tmp_path):

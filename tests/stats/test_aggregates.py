@@ -102,6 +102,21 @@ def test_the_bootstrap_of_a_plain_mean_is_as_wide_as_student_says():
     )
 
 
+def test_rows_that_are_one_thing_on_all_tasks_are_drawn_whole():
+    """Two equal sides of 5 checkpoints whose tasks go together: 12 tasks tell no more than one."""
+    makes = np.random.default_rng(3)
+    holds = {True: 0, False: 0}
+    for seed in range(100):
+        a, b = (makes.normal(size=(5, 1)) + 0.1 * makes.normal(size=(5, 12)) for _ in range(2))
+        for draws_rows in holds:
+            bounds = improvement_bounds(
+                a, b, np.random.default_rng(seed), replicates=300, draws_rows=draws_rows
+            )
+            holds[draws_rows] += bounds.low <= 0.5 <= bounds.high
+    assert holds[True] >= 91
+    assert holds[False] < 70
+
+
 def test_improvement_and_profile_stay_within_zero_and_one():
     a, b = np.array([[5.0, 6], [7, 8]]), np.array([[1.0, 2], [3, 4]])
     bounds = improvement_bounds(a, b, generator(), replicates=50)

@@ -179,3 +179,11 @@ def test_statistics_of_nothing_are_zero():
 def test_what_is_no_table_of_finite_scores_is_refused(values):
     with pytest.raises(ValueError, match=r"runs x examples|finite"):
         resample_examples(values, generator())
+
+
+def test_few_examples_spread_by_the_sample_variance():
+    """Drawn from themselves, 4 examples spread by three quarters of it."""
+    x = np.array([[0.0, 1.0, 1.0, 0.0]])
+    found = over_examples(resample_examples(x, generator(), replicates=20_000))
+    assert found.examples.freedom == 3
+    assert found.examples.variance == pytest.approx(x.var(ddof=1) / 4, rel=0.04)

@@ -37,6 +37,17 @@ def test_the_last_of_several_crossings_counts():
     assert crossing(STEPS, a, curve([0.5] * 4), generator(), replicates=9).step == 3_250
 
 
+def test_one_seed_a_step_gives_a_step_without_bounds():
+    one = np.array([0, 0.4, 0.8, 1])[:, None]
+    for found in (
+        crossing(STEPS, one, np.full((4, 1), 0.5), generator()),
+        crossing(STEPS, one, curve([0.5] * 4), generator()),
+        steps_to_reach(STEPS, one, 0.5, generator()),
+    ):
+        assert (found.step, found.low, found.high) == (pytest.approx(2_250), None, None)
+        assert np.isnan(found.share)
+
+
 def test_curves_that_do_not_cross_have_no_crossing():
     found = crossing(STEPS, curve([0.6] * 4), curve([0.5] * 4), generator(), replicates=9)
     assert found == Crossing(None, None, None, 0.0)
@@ -85,3 +96,14 @@ def test_steps_that_do_not_rise_or_fit_are_refused():
         steps_to_reach([2, 1], curve([0.1, 0.2]), 0.5, generator())
     with pytest.raises(ValueError, match="4 steps for"):
         crossing(STEPS, curve([0.1] * 4), curve([0.1] * 3), generator())
+
+
+def test_the_band_of_two_seeds_is_as_wide_as_student_says():
+    """Two seeds 0.01 off: drawn means lie sqrt(2) 0.01 off; t(1) is 6.483 normal quantiles."""
+    scores = np.array([0.0, 0.1, 0.2, 0.3])[:, None] + np.array([-0.01, 0.01])
+    found = steps_to_reach(STEPS, scores, 0.15, generator())
+    reach = 12.7062 / 1.95996 * np.sqrt(2) * 0.01
+    assert found.step == pytest.approx(2_500)
+    # Bounds are looked for every 20 steps.
+    assert found.low == pytest.approx(2_500 - 10_000 * reach, abs=20)
+    assert found.high == pytest.approx(2_500 + 10_000 * reach, abs=20)

@@ -166,3 +166,14 @@ def test_rows_that_do_not_fit_the_rates_are_refused():
     runs = resampled_points([0, 1], 0)
     with pytest.raises(ValueError, match="do not fit 3 points"):
         nested(runs, runs, RATES, np.random.default_rng(0))
+
+
+def test_a_seed_that_is_planned_at_one_rate_alone_is_not_missing_at_others():
+    validation = [[0.8, 0.8, NAN], [0.7, 0.7, 0.7], [0.9, NAN, NAN]]
+    planned = [[True, True, False], [True, True, True], [True, True, False]]
+    assert choose(validation, RATES) == Choice(1, at_edge=False)
+    assert choose(validation, RATES, planned_PS=planned) == Choice(0, at_edge=True)
+    cell = choose_and_report(validation, validation, RATES, planned_PS=planned)
+    assert (cell.interval.mean, cell.n_ok, cell.n_planned) == (pytest.approx(0.8), 2, 2)
+    cell = choose_and_report(validation[2:], validation[2:], RATES[2:], planned_PS=planned[2:])
+    assert (cell.interval, cell.n_ok, cell.n_planned) == (None, 1, 2)

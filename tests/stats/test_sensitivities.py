@@ -104,6 +104,14 @@ def test_a_tie_of_common_rates_goes_to_the_smaller():
     assert regret_of_common_rate([[0.1, 0.3], [0.3, 0.1]], [1e-3, 1e-4]).rate == 1e-4
 
 
+def test_of_runs_with_equal_validation_scores_the_earlier_one_is_the_best():
+    validation, reported = np.array([0.5, 0.7, 0.7, 0.2, 0.7]), np.array([0.1, 0.9, 0.3, 0.4, 0.2])
+    for m in (1, 2, 3, 5):
+        picks = [list(pick) for pick in itertools.combinations(range(5), m)]
+        every = np.mean([reported[pick][np.argmax(validation[pick])] for pick in picks])
+        assert expected_best(validation, [m], reported)[0] == pytest.approx(every)
+
+
 def test_the_expected_best_of_three_runs():
     # Best of two out of 0.1, 0.2, 0.3: 0.2, 0.3 and 0.3.
     assert expected_best([0.3, 0.1, 0.2], [1, 2, 3]) == pytest.approx([0.2, 0.8 / 3, 0.3])
@@ -143,3 +151,11 @@ def test_budgets_and_scores_that_make_no_sense_are_refused():
         expected_best([0.1, NAN], [1])
     with pytest.raises(ValueError, match="positive rates"):
         sensitivity([0.1, 0.2], [0, 1e-4])
+
+
+def test_bounds_of_a_range_are_as_wide_as_student_says():
+    """Two rates of two seeds 0.01 off: errors lie up to 2 sqrt(2) 0.01 apart, 2 degrees."""
+    scores = np.array([[0.5], [0.9]]) + np.array([-0.01, 0.01])
+    found = sensitivity_bounds(scores, [1e-5, 1e-4], np.random.default_rng(0))["range"]
+    reach = 4.302653 / 1.959964 * 2 * np.sqrt(2) * 0.01
+    assert (found.low, found.high) == (pytest.approx(0.4 - reach), pytest.approx(0.4 + reach))
