@@ -103,6 +103,12 @@ def test_csv_fields_may_hold_commas_quotes_and_newlines(tmp_path: Path) -> None:
         read_table(path, files("csv"))
 
 
+def test_a_csv_field_may_be_as_long_as_a_document(tmp_path: Path) -> None:
+    text = "word " * 40_000  # Python's reader refuses more than 131,072 characters by default
+    (tmp_path / "a.csv").write_text(f"text,label\n{text},1\n")
+    assert read_table(tmp_path / "a.csv", files("csv")).columns["text"] == [text]
+
+
 def test_jsonl_keeps_lists_and_types(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"tokens": ["a", "b"], "label": true}\n{"tokens": [], "label": false}\n')
