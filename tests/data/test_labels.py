@@ -35,6 +35,13 @@ def test_labels_are_read_by_name_or_by_number(
     assert found.dtype == "int64"
 
 
+def test_names_that_are_numbers_mean_the_same_in_every_split() -> None:
+    stars = ["1", "2", "3"]
+    assert class_indices(rows([1, 2]), "label", stars).tolist() == [0, 1]
+    with pytest.raises(DataError, match="label '0' in column 'label' is not in the task card"):
+        class_indices(rows([0, 1, 2]), "label", stars)  # not 0, 1, 2 by place, beside that
+
+
 def test_declared_classes_in_another_order_are_mapped_by_name() -> None:
     declared = ("contradiction", "entailment", "neutral")
     labels = ["entailment", "neutral", "contradiction"]
