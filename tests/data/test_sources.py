@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.errors import DataError
+from harness.errors import DataError, SpecError
 from harness.spec import Retrieval
 from tests.data.conftest import make_task
 
@@ -161,6 +161,18 @@ def test_a_collection_has_its_judged_queries_and_the_whole_corpus(tmp_path: Path
     assert parts["test"].qrels["document_id"].tolist() == ["d5", "d6", "d9"]
     assert parts["train"].corpus_fingerprint == parts["test"].corpus_fingerprint
     assert len(set(examples.fingerprints.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [({"query": "{title}"}, "no column 'title'"), ({"document": "text"}, "names no column")],
+)
+def test_a_template_of_an_unknown_column_is_found_with_the_data(
+    tmp_path: Path, card: dict[str, str], message: str
+) -> None:
+    write_beir(tmp_path / "beir")
+    with pytest.raises(SpecError, match=message):
+        load_collections(tmp_path, **card)
 
 
 def test_queries_are_held_out_with_their_judgements(tmp_path: Path) -> None:
