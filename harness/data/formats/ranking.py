@@ -96,7 +96,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
 
 
 def _judgement(line: str) -> list[str]:
-    """Split a line at its tabs, where there are two or more (ids may hold blanks), else at blanks."""
+    """Split a line at its tabs where it has two or more (ids may hold blanks), else at blanks."""
     fields = [field.strip() for field in line.strip().split("\t")]
     return fields if len(fields) >= BEIR_WIDTH else line.split()
 
