@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.data.encode.layout import pair_layout, text_layout
-from harness.data.frames import Collection
+from harness.data.frames import Collection, is_among
 from harness.data.templates import columns_of, render, render_template
 from harness.data.tokenizers import bare_tokenizer
 from harness.spec import (
@@ -92,7 +92,7 @@ def preview_tokens(
 
 def _first_judged(part: Collection) -> pd.Series:
     """Give the first judgement of a document that the corpus has."""
-    there = part.qrels["document_id"].isin(part.corpus["id"]).to_numpy()
+    there = is_among(part.qrels["document_id"], part.corpus["id"])
     return part.qrels.iloc[int(there.argmax())]
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
+from harness.data.frames import is_among
 from harness.errors import DataError, SpecError
 from harness.spec import Retrieval
 from tests.data.conftest import make_task
@@ -205,6 +206,13 @@ def test_training_pairs_come_in_qrels_order_and_only_from_the_corpus() -> None:
     )
     pairs = training_pairs(collection, 2)
     assert pairs.to_dict("list") == {"query_id": ["q2", "q0"], "document_id": ["d3", "d0"]}
+
+
+def test_ids_are_looked_up_as_texts() -> None:
+    ids, known = pd.Series(["1", "01", "x", "1"]), pd.Series(["x", "1"])
+    assert is_among(ids, known).tolist() == [True, False, True, True]
+    assert is_among(ids, known[:0]).tolist() == [False] * 4
+    assert is_among(pd.Series([], dtype="object"), known).tolist() == []
 
 
 def test_a_task_without_training_pairs_or_with_unknown_queries_is_refused(tmp_path: Path) -> None:
