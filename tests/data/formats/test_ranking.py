@@ -16,6 +16,21 @@ def test_topics_survive_carriage_returns(tmp_path: Path) -> None:
     assert frame.to_dict("list") == {"id": ["7", "8"], "text": ["who is aziz hashim", "where"]}
 
 
+def test_long_collections_are_read_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.data.formats.ranking.LINES_AT_ONCE", 2)
+    path = tmp_path / "collection"
+    path.write_text("".join(f"{n}\tpassage {n}\n" for n in range(5)))
+    frame = read_tsv_texts(path)
+    assert frame["id"].tolist() == [str(n) for n in range(5)]
+    assert frame["text"][4] == "passage 4"
+    assert frame.index.tolist() == list(range(5))
+    path.write_text(path.read_text() + "no text\n")
+    with pytest.raises(DataError, match="collection:6: 1 rows do not have 2 fields"):
+        read_tsv_texts(path)
+
+
 def test_beir_documents_may_lack_title_and_text(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text(
         '{"_id": 1, "title": null, "text": ""}\n{"_id": "2", "title": "T", "text": "two"}\n'
