@@ -80,6 +80,12 @@ def test_short_rows_are_a_matter_of_tabs_alone() -> None:
         files("csv", short_rows="leave_out")
 
 
+@pytest.mark.parametrize("format_", ["jsonl", "parquet"])
+def test_columns_are_not_given_where_files_name_theirs(format_: str) -> None:
+    with pytest.raises(ValidationError, match=f"{format_} names its columns itself"):
+        files(format_, columns=("text", "label"))
+
+
 def test_a_header_alone_is_no_data(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("text\tlabel\n")
     with pytest.raises(DataError, match="a header but no rows"):
