@@ -24,6 +24,7 @@ def rows(values: list[Any], names: tuple[str, ...] | None = None) -> Rows:
         ([1, 0.0], ["neg", "pos"], [1, 0]),
         ([True, False], ["no", "yes"], [1, 0]),
         ([True, False], ["true", "false"], [0, 1]),
+        (["True", "False"], ["no", "yes"], [1, 0]),  # as pandas writes them to csv
         (["1", "0"], ["1", "0"], [0, 1]),  # names win over numbers
     ],
 )
