@@ -24,6 +24,8 @@ def load_task_file(path: Path) -> Task:
     Raises:
         SpecError: the card has faults (all of them are listed), or its name is not the file's.
     """
+    if path.suffix != ".yaml":
+        raise SpecError(f"{path}: a card's file ends in .yaml, else no folder shows it; rename it")
     task = load_yaml(path, _TASK)
     if task.name != path.stem:
         raise SpecError(

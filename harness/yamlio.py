@@ -116,7 +116,7 @@ def _plain(node: Any) -> Any:
 
 def _describe(path: Path, document: Any, fault: Any, adapter: TypeAdapter[Any]) -> tuple[int, str]:
     """Say one fault of pydantic's as a line number and a line of text."""
-    location = _in_document(document, fault["loc"])
+    location = _in_document(document, fault["loc"], is_missing=fault["type"] == "missing")
     line = line_of(document, location)
     key = ".".join(str(step) for step in location) or "(file)"
     message, value = str(fault["msg"]).removeprefix("Value error, "), fault.get("input")
@@ -131,8 +131,11 @@ def _describe(path: Path, document: Any, fault: Any, adapter: TypeAdapter[Any]) 
     return line, f"{path}:{line}: {key}: {message}"
 
 
-def _in_document(document: Any, location: Path_) -> Path_:
-    """Drop from pydantic's location the steps that name members of a union, not keys."""
+def _in_document(document: Any, location: Path_, *, is_missing: bool) -> Path_:
+    """Drop from pydantic's location the steps that name members of a union, not keys.
+
+    Where a key is missing, its name is the last step, and kept.
+    """
     kept: list[int | str] = []
     node = document
     for position, step in enumerate(location):
@@ -142,12 +145,14 @@ def _in_document(document: Any, location: Path_) -> Path_:
         if inside:
             node = node[step]
             kept.append(step)
-        elif position == len(location) - 1 and isinstance(node, dict):
-            kept.append(step)  # a key that is missing
+        elif is_missing and position == len(location) - 1:
+            kept.append(step)
     return tuple(kept)
 
 
 def _suggestion(word: str, known: set[str]) -> str:
+    if word in known:
+        return " here; it belongs to another kind or place"
     close = difflib.get_close_matches(word, sorted(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 

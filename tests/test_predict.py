@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,6 +197,14 @@ def test_where_no_token_is_marked_the_likeliest_is_said_at_a_gap_above_0():
     assert texts == ["cat", "So", ""]
     assert tokens == [[], [], []]
     assert gaps.tolist() == [1.0, 4.0, 0.0]
+
+
+def test_contexts_of_which_nothing_is_shown_have_no_answer():
+    encoded = answer_windows()
+    blank = np.full(8, -1, dtype=np.int32)
+    hidden = replace(encoded, targets=encoded.targets | {"offset_start": blank})
+    texts, gaps, tokens = mark_answers(hidden, np.ones(8, dtype=np.float32), CONTEXTS)
+    assert (texts, gaps.tolist(), tokens) == (["", "", ""], [0.0] * 3, [[], [], []])
 
 
 def test_a_token_in_two_windows_counts_where_it_has_most_context():

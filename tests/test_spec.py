@@ -158,6 +158,20 @@ def test_tag_names_are_o_then_begin_and_inside_of_each_type() -> None:
     assert made.tag_names == ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
 
 
+@pytest.mark.parametrize("kind", ["sequence_classification", "token_classification"])
+def test_a_label_stands_once(kind: str) -> None:
+    card = {
+        "name": "small",
+        "kind": kind,
+        "data": {"hub": {"path": "a/b"}},
+        "text": "sentence",
+        "labels": ["PER", "LOC", "PER"],
+        "metrics": ["accuracy"],
+    }
+    with pytest.raises(ValidationError, match="'PER' stands twice"):
+        TypeAdapter(Task).validate_python(card)
+
+
 SEARCH = {
     "name": "search",
     "kind": "retrieval",

@@ -39,6 +39,11 @@ def test_a_card_must_be_called_as_its_file(tmp_path: Path) -> None:
         load_task_file(path)
 
 
+def test_a_card_that_no_folder_would_show_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"mood\.yml: a card's file ends in \.yaml"):
+        load_task_file(write_card(tmp_path / "mood.yml"))
+
+
 def test_cards_are_found_in_sub_folders_and_sorted_by_name(tmp_path: Path) -> None:
     write_card(tmp_path / "b" / "zz_mood.yaml")
     write_card(tmp_path / "aa_mood.yaml")

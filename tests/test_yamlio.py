@@ -117,6 +117,17 @@ def test_a_fault_inside_a_union_names_the_key_of_the_file(tmp_path: Path) -> Non
     assert "6: data.native.trian: no such key; did you mean 'train'?" in found
 
 
+def test_a_fault_of_several_keys_together_is_laid_on_what_holds_them(tmp_path: Path) -> None:
+    card = "name: small\nkind: retrieval\nmetrics: [nDCG@10]\n"
+    (whole,) = faults(tmp_path, f"{card}data: {{hub: {{path: x/y}}}}\npassage_overlap: 3\n", TASK)
+    assert whole.startswith("1: (file): `passage_overlap` is given with")
+    files = "data: {native: {format: jsonl, train: a, test: b, columns: [x]}}\nlabels: [a, b]\n"
+    assert faults(tmp_path, card + files, TASK) == [
+        "4: data.native: jsonl names its columns itself; leave `columns` out, or use `rename`",
+        "5: labels: no such key here; it belongs to another kind or place",
+    ]
+
+
 def test_a_card_written_as_yaml_is_read_again(tmp_path: Path) -> None:
     for card in load_tasks().values():
         path = tmp_path / f"{card.name}.yaml"

@@ -92,7 +92,7 @@ def check_task(
     from harness.metrics import check_metrics
     from harness.tasks import find_task, load_task_file, load_tasks
 
-    is_file = file.suffix in {".yaml", ".yml"} or file.exists()
+    is_file = file.suffix in {".yaml", ".yml"} or file.is_file()
     card = load_task_file(file) if is_file else find_task(str(file), load_tasks(tasks or []))
     check_metrics(card)
     examples = load_examples(card, data_root)
@@ -100,13 +100,11 @@ def check_task(
     out.print(f"[bold]{card.name}[/] ({card.kind}), {examples.source} data")
     _print_parts(out, card, check_examples(examples), examples.fingerprints)
     if tokenizer is not None:
-        from transformers import AutoConfig
-
         from harness.data.fit import check_fit
-        from harness.data.tokenizers import load_tokenizer
+        from harness.data.tokenizers import load_config, load_tokenizer
 
-        config = AutoConfig.from_pretrained(str(tokenizer), local_files_only=True)
-        _print_fit(out, check_fit(examples, load_tokenizer(tokenizer), config))
+        loaded = load_tokenizer(tokenizer)
+        _print_fit(out, check_fit(examples, loaded, load_config(tokenizer)))
 
 
 def _print_parts(out: Console, card: Task, found: DataCheck, fingerprints: dict[str, str]) -> None:

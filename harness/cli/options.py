@@ -16,6 +16,14 @@ def table_console() -> Console:
     return Console() if Console().is_terminal else Console(width=PIPED_WIDTH)
 
 
+def _folder_that_is_there(data_root: Path | None) -> Path | None:
+    from harness.errors import InputError
+
+    if data_root is not None and not data_root.is_dir():
+        raise InputError(f"--data-root {data_root}: no such folder")
+    return data_root
+
+
 Checkpoints = Annotated[
     list[str],
     typer.Option(
@@ -39,7 +47,9 @@ Tasks = Annotated[
 DataRoot = Annotated[
     Path | None,
     typer.Option(
-        "--data-root", help="Where native data files lie. Without it data come from the hub."
+        "--data-root",
+        callback=_folder_that_is_there,
+        help="Where native data files lie. Else those beside a card are used, else the hub's.",
     ),
 ]
 StudyFolder = Annotated[
@@ -110,7 +120,7 @@ Where = Annotated[
     ),
 ]
 Metric = Annotated[str | None, typer.Option(help="Default: the first metric of each card.")]
-Split = Annotated[str, typer.Option(help="test or validation.")]
+Split = Annotated[str, typer.Option(help="test, validation, or a further test set of a card.")]
 Select = Annotated[
     str,
     typer.Option(

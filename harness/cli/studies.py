@@ -166,8 +166,6 @@ def make_place(
 
     if threads_per_run != "auto" and not threads_per_run.isdecimal():
         raise InputError(f"--threads-per-run {threads_per_run}: must be a whole number or auto")
-    if data_root is not None and not data_root.is_dir():
-        raise InputError(f"--data-root {data_root}: no such folder")
     return Place(
         data_root=data_root,
         address=address,

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.data.frames import Collection, Examples
+from harness.data.frames import Collection, Examples, is_among
 from harness.data.templates import columns_of, render_template
 from harness.spec import (
     QuestionAnswering,
@@ -133,7 +133,7 @@ def describe(task: Task, part: pd.DataFrame | Collection) -> str:
     """Say in a line which labels, tags, answers or judgements a split has."""
     if isinstance(part, Collection):
         judged = f"{len(part.qrels):,} judgements, {_counts(part.qrels['relevance'], 'grade ')}"
-        lost = int((~part.qrels["document_id"].isin(part.corpus["id"])).sum())
+        lost = int((~is_among(part.qrels["document_id"], part.corpus["id"])).sum())
         return f"{judged}; {lost:,} of documents that the corpus lacks" if lost else judged
     match task:
         case SequenceClassification():

@@ -14,7 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from harness.data.fingerprints import fingerprint_frame
 from harness.spec import Task
@@ -70,7 +74,15 @@ def training_pairs(collection: Collection, min_relevance: int) -> pd.DataFrame:
     A pair counts from that grade on, and only where its document is in the corpus.
     """
     qrels = collection.qrels
-    positive = (qrels["relevance"] >= min_relevance) & qrels["document_id"].isin(
-        collection.corpus["id"]
-    )
+    there = is_among(qrels["document_id"], collection.corpus["id"])
+    positive = there & (qrels["relevance"] >= min_relevance)
     return qrels.loc[positive, ["query_id", "document_id"]].reset_index(drop=True)
+
+
+def is_among(ids: pd.Series, known: pd.Series) -> NDArray[np.bool_]:
+    """Say of each id whether it is one of those known, (ids,).
+
+    As `ids.isin(known)`, which turns every known id into an object: a minute for MS MARCO's.
+    """
+    texts = (pa.array(column, type=pa.large_string()) for column in (ids, known))
+    return np.asarray(pc.is_in(*texts), dtype=np.bool_)

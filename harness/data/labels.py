@@ -70,7 +70,11 @@ def _label_text(value: Any) -> str:
 def _table_for(found: set[str], labels: Sequence[str]) -> dict[str, int]:
     by_name = {label: number for number, label in enumerate(labels)}
     by_number = {str(number): number for number in range(len(labels))}
-    by_truth = {"false": 0, "true": 1} if len(labels) == 2 else {}
+    if any(by_number.get(name, number) != number for name, number in by_name.items()):
+        # Names that are other numbers than their places: a split that lacks the class "0" would
+        # read by name what another one reads by place.
+        by_number = by_name
+    by_truth = {"false": 0, "true": 1, "False": 0, "True": 1} if len(labels) == 2 else {}
     for table in (by_name, by_number, by_truth):
         if found <= table.keys():
             return table

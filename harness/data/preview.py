@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.data.encode.layout import pair_layout, text_layout
-from harness.data.frames import Collection
+from harness.data.frames import Collection, is_among
 from harness.data.templates import columns_of, render, render_template
 from harness.data.tokenizers import bare_tokenizer
 from harness.spec import (
@@ -53,7 +53,8 @@ def made_up_example(task: Task) -> pd.DataFrame | Collection:
 def preview(task: Task, part: pd.DataFrame | Collection) -> Lines:
     """Say what the first example holds: each text that a checkpoint reads, and the gold."""
     if isinstance(part, Collection):
-        grade = f"{part.qrels['relevance'][0]} (document {part.qrels['document_id'][0]})"
+        judged = _first_judged(part)
+        grade = f"{judged['relevance']} (document {judged['document_id']})"
         return [*_texts(task, part), ("relevance", grade)]
     row = part.iloc[0]
     match task:
@@ -89,12 +90,22 @@ def preview_tokens(
     return lines
 
 
+def _first_judged(part: Collection) -> pd.Series:
+    """Give the first judgement of a document that the corpus has."""
+    there = is_among(part.qrels["document_id"], part.corpus["id"])
+    return part.qrels.iloc[int(there.argmax())]
+
+
 def _texts(task: Task, part: pd.DataFrame | Collection) -> Lines:
     if isinstance(part, Collection):
         assert isinstance(task, Retrieval)
-        query = render_template(task.query, part.queries.head(1))[0]
-        document = render_template(task.document, part.corpus.head(1))[0]
-        return [("query", query), ("document", document)]
+        judged = _first_judged(part)
+        query = part.queries[part.queries["id"] == judged["query_id"]]
+        document = part.corpus[part.corpus["id"] == judged["document_id"]]
+        return [
+            ("query", render_template(task.query, query)[0]),
+            ("document", render_template(task.document, document)[0]),
+        ]
     first = part.head(1)
     match task:
         case SequenceClassification() | SequenceRegression():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.data.frames import Collection
+from harness.data.frames import Collection, is_among
 from harness.errors import DataError
 from harness.spec import Role
 
@@ -35,14 +35,14 @@ def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
 
     Raises DataError where a judged query has no text.
     """
-    known = judged.qrels["query_id"].isin(judged.queries["id"])
+    known = is_among(judged.qrels["query_id"], judged.queries["id"])
     if not known.all():
-        query = judged.qrels["query_id"][int((~known).to_numpy().argmax())]
+        query = judged.qrels["query_id"][int((~known).argmax())]
         raise DataError(
             f"{judged.origin}: query {query!r} is judged but has no text; "
             "give the topics that belong to these qrels"
         )
-    keep = judged.queries["id"].isin(judged.qrels["query_id"])
+    keep = is_among(judged.queries["id"], judged.qrels["query_id"])
     queries = judged.queries.loc[keep, ["id", "text"]].reset_index(drop=True)
     return Collection(queries, with_title(corpus), judged.qrels)
 
@@ -58,14 +58,15 @@ def choose_queries(collection: Collection, rows: NDArray[np.int64]) -> Collectio
     """Keep some queries (rows of `queries`, ascending) with their judgements."""
     queries = collection.queries.iloc[rows].reset_index(drop=True)
     qrels = collection.qrels
-    qrels = qrels[qrels["query_id"].isin(queries["id"])].reset_index(drop=True)
+    qrels = qrels[is_among(qrels["query_id"], queries["id"])].reset_index(drop=True)
     return Collection(queries, collection.corpus, qrels)
 
 
 def keep_judged_documents(collection: Collection, origin: str) -> Collection:
     """Keep the documents that are judged for some query of the split, in corpus order."""
     corpus = collection.corpus
-    corpus = corpus[corpus["id"].isin(collection.qrels["document_id"])].reset_index(drop=True)
+    judged = is_among(corpus["id"], collection.qrels["document_id"])
+    corpus = corpus[judged].reset_index(drop=True)
     if not len(corpus):
         raise DataError(f"{origin}: none of the judged documents is in the corpus")
     return Collection(collection.queries, corpus, collection.qrels)

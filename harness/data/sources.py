@@ -25,6 +25,7 @@ from harness.data.ranking import (
 )
 from harness.data.roots import collection_root, native_root, roles_to_read
 from harness.data.splits import hold_out, limit_rows
+from harness.data.templates import render_template
 from harness.errors import DataError
 from harness.spec import ROLES, HoldOut, Retrieval, Role, Task, TaskOfRows
 
@@ -39,7 +40,8 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
 
     They are train, validation and test, then the further test sets of the card. What is held out
     is taken out of train before the limits apply, and its rows keep the ids that they have there.
-    Raises DataError naming file, line, value and remedy.
+    Raises DataError naming file, line, value and remedy, and SpecError for a template of a column
+    that there is not.
     """
     _check_roles(task)
     root = native_root(task, data_root)
@@ -153,6 +155,9 @@ def _limited(task: Task, part: Part, split: str) -> Part:
     if not isinstance(part, Collection):
         return part
     assert isinstance(task, Retrieval)
+    # A column that a template misspells is to be found before a run renders it.
+    render_template(task.query, part.queries.head(1))
+    render_template(task.document_template(split), part.corpus.head(1))
     if split == "train" and not len(training_pairs(part, task.min_relevance)):
         raise DataError(
             f"task {task.name}: no training query has a document of grade {task.min_relevance} or "

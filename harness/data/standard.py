@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,13 +64,14 @@ def strip_texts(rows: Rows, name: str) -> list[str]:
     """Give a text column without white space at the ends; DataError where a text is missing."""
     values = rows.column(name)
     try:
-        return [value.strip() for value in values]
-    except AttributeError:
+        return [str.strip(value) for value in values]
+    except TypeError:
         return [_text(value, rows, row, name).strip() for row, value in enumerate(values)]
 
 
 def _text(value: Any, rows: Rows, row: int, name: str) -> str:
-    if value is None or isinstance(value, list | dict):
+    is_nan = isinstance(value, float) and math.isnan(value)
+    if value is None or is_nan or isinstance(value, list | dict | bytes):
         raise DataError(f"{rows.place(row)}: column {name!r} holds {value!r} instead of a text")
     return str(value)
 
@@ -82,7 +84,7 @@ def _tagged_frame(task: TokenClassification, rows: Rows) -> pd.DataFrame:
     names = set(task.tag_names)
     declared = rows.class_names.get(task.tags) or task.tag_numbers or task.tag_names
     numbers = {str(number): name for number, name in enumerate(declared)}
-    all_tags = []
+    all_words, all_tags = [], []
     for row, (sentence, marks) in enumerate(zip(words, tags, strict=True)):
         if not isinstance(sentence, list) or not isinstance(marks, list):
             raise DataError(
@@ -93,8 +95,9 @@ def _tagged_frame(task: TokenClassification, rows: Rows) -> pd.DataFrame:
             raise DataError(f"{rows.place(row)}: {len(sentence)} words but {len(marks)} tags")
         named = [m if isinstance(m, str) else numbers.get(str(m), str(m)) for m in marks]
         check_iob2(named, names, rows.place(row))
+        all_words.append([_text(word, rows, row, task.words) for word in sentence])
         all_tags.append(named)
-    return _frame({"words": [[str(word) for word in s] for s in words], "tags": all_tags})
+    return _frame({"words": all_words, "tags": all_tags})
 
 
 def check_iob2(tags: list[str], names: set[str], place: str) -> None:

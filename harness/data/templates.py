@@ -31,13 +31,23 @@ def render(text: Text, frame: pd.DataFrame) -> list[list[str]]:
 
 
 def render_template(template: str, frame: pd.DataFrame) -> list[str]:
-    """Fill a template for every row of a frame; white space at both ends of the result goes."""
+    """Fill a template for every row of a frame; white space at both ends of the result goes.
+
+    Raises SpecError where it names a column that the frame lacks, or none.
+    """
+    pieces = _parse(template)
+    names = [name for _, name in pieces if name is not None]
+    unknown = [name for name in names if name not in frame]
+    if unknown or not names:
+        what = f"there is no column {unknown[0]!r}" if unknown else "it names no column"
+        known = ", ".join(f"{{{name}}}" for name in frame.columns)
+        raise SpecError(f"template {template!r}: {what}; write some of {known}")
     parts: list[Iterable[str]] = []
-    for literal, name in _parse(template):
+    for literal, name in pieces:
         parts.append(repeat(literal, len(frame)))
         if name is not None:
             parts.append(frame[name].tolist())
-    return ["".join(pieces).strip() for pieces in zip(*parts, strict=True)]
+    return ["".join(filled).strip() for filled in zip(*parts, strict=True)]
 
 
 def _is_template(text: str) -> bool:

@@ -44,6 +44,22 @@ def load_tokenizer(path: str | Path) -> PreTrainedTokenizerFast:
     return tokenizer
 
 
+def load_config(path: str | Path) -> Any:
+    """Load the config of a checkpoint folder, which limits the length of its inputs.
+
+    Raises CheckpointError where there is none that can be read.
+    """
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # from a missing file to an unknown architecture
+        raise CheckpointError(
+            f"{path}: its config can't be loaded ({type(error).__name__}: {error}); "
+            "name the folder of a checkpoint"
+        ) from error
+
+
 def bare_tokenizer(tokenizer: PreTrainedTokenizerFast) -> Any:
     """Copy the model of a tokenizer as a `tokenizers.Tokenizer` that adds and cuts nothing.
 

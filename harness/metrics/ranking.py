@@ -113,8 +113,9 @@ def _parse(name: str) -> ir_measures.Measure:
     try:
         measure = ir_measures.parse_measure(name)
     except (ValueError, NameError, TypeError):
-        close = difflib.get_close_matches(name, _EXAMPLES, n=1, cutoff=0.5)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        written = {example.lower(): example for example in _EXAMPLES}
+        close = difflib.get_close_matches(name.lower(), written, n=1, cutoff=0.5)
+        hint = f"; did you mean {written[close[0]]!r}?" if close else ""
         raise ValueError(f"no such measure{hint} (such names are {', '.join(_EXAMPLES)})") from None
     if measure.NAME not in _PARAMETERS:
         raise ValueError(f"has no value averaged over ties; take one of {', '.join(_PARAMETERS)}")

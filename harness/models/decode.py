@@ -87,7 +87,8 @@ def mark_answers(
     texts, gaps = [""] * len(contexts), np.zeros(len(contexts))
     marked: list[list[int]] = [[] for _ in contexts]
     owners, firsts = np.unique(example, return_index=True)
-    for owner, first, last in zip(owners, firsts, [*firsts[1:], len(token)], strict=True):
+    lasts = np.append(firsts, len(token))[1:]
+    for owner, first, last in zip(owners, firsts, lasts, strict=True):
         mine = odds[token[first:last]].astype(np.float64)
         low, high = _best_row(mine)
         texts[owner] = contexts[owner][begin[first + low] : end[first + high]].strip()

@@ -49,6 +49,14 @@ class TableFiles(Files):
             raise ValueError("`short_rows` is given with `format: glue_tsv`, and only there")
         return self
 
+    @model_validator(mode="after")
+    def _columns_stand_for_a_header(self) -> TableFiles:
+        if self.columns is not None and self.format in {"jsonl", "parquet"}:
+            raise ValueError(
+                f"{self.format} names its columns itself; leave `columns` out, or use `rename`"
+            )
+        return self
+
 
 class ConllFiles(Files):
     """One token a line, sentences apart by blank lines, IOB2 tags."""

@@ -165,6 +165,13 @@ class TaskOfRows(TaskCommon):
     _own_names = field_validator("test_sets")(_refuse_roles)
 
 
+def _refuse_repeated(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    for position, name in enumerate(names or ()):
+        if name in names[:position]:  # type: ignore[index]
+            raise ValueError(f"{name!r} stands twice")
+    return names
+
+
 Text = str | Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
 """A template such as `"Premise: {premise}"`, or one or two column names (two: a sentence pair)."""
 
@@ -176,6 +183,8 @@ class SequenceClassification(TaskOfRows):
     text: Text
     label: str = "label"
     labels: tuple[str, ...] = Field(min_length=2, description="names; their order is the law")
+
+    _each_once = field_validator("labels")(_refuse_repeated)
 
 
 class SequenceRegression(TaskOfRows):
@@ -198,12 +207,7 @@ class TokenClassification(TaskOfRows):
         None, description="tags behind numbers that a source does not name; None: `tag_names`"
     )
 
-    @field_validator("tag_numbers")
-    @classmethod
-    def _each_tag_once(cls, tags: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if tags is not None and len(set(tags)) != len(tags):
-            raise ValueError("a tag stands twice")
-        return tags
+    _each_once = field_validator("labels", "tag_numbers")(_refuse_repeated)
 
     @property
     def tag_names(self) -> tuple[str, ...]:

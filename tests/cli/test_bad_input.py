@@ -83,6 +83,16 @@ def test_a_data_root_that_is_not_there_is_named(refused, tmp_path: Path) -> None
     assert "no such folder" in refused(data=tmp_path / "gone")
 
 
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_it_is_named_where_cards_are_looked_at_too(
+    harness: Harness, tmp_path: Path, command: str
+) -> None:
+    said = harness("tasks", command, "sst2", "--data-root", tmp_path / "gone")
+    assert said.code == 2
+    assert "--data-root" in said.err
+    assert "no such folder" in said.err
+
+
 def test_a_missing_data_file_is_named_with_its_place(refused, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     said = refused(data=tmp_path / "data")

@@ -24,6 +24,7 @@ def rows(values: list[Any], names: tuple[str, ...] | None = None) -> Rows:
         ([1, 0.0], ["neg", "pos"], [1, 0]),
         ([True, False], ["no", "yes"], [1, 0]),
         ([True, False], ["true", "false"], [0, 1]),
+        (["True", "False"], ["no", "yes"], [1, 0]),  # as pandas writes them to csv
         (["1", "0"], ["1", "0"], [0, 1]),  # names win over numbers
     ],
 )
@@ -33,6 +34,13 @@ def test_labels_are_read_by_name_or_by_number(
     found = class_indices(rows(values), "label", labels)
     assert found.tolist() == expected
     assert found.dtype == "int64"
+
+
+def test_names_that_are_numbers_mean_the_same_in_every_split() -> None:
+    stars = ["1", "2", "3"]
+    assert class_indices(rows([1, 2]), "label", stars).tolist() == [0, 1]
+    with pytest.raises(DataError, match="label '0' in column 'label' is not in the task card"):
+        class_indices(rows([0, 1, 2]), "label", stars)  # not 0, 1, 2 by place, beside that
 
 
 def test_declared_classes_in_another_order_are_mapped_by_name() -> None:

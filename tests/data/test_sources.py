@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.errors import DataError
+from harness.data.frames import is_among
+from harness.errors import DataError, SpecError
 from harness.spec import Retrieval
 from tests.data.conftest import make_task
 
@@ -163,6 +164,18 @@ def test_a_collection_has_its_judged_queries_and_the_whole_corpus(tmp_path: Path
     assert len(set(examples.fingerprints.values())) == 3
 
 
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [({"query": "{title}"}, "no column 'title'"), ({"document": "text"}, "names no column")],
+)
+def test_a_template_of_an_unknown_column_is_found_with_the_data(
+    tmp_path: Path, card: dict[str, str], message: str
+) -> None:
+    write_beir(tmp_path / "beir")
+    with pytest.raises(SpecError, match=message):
+        load_collections(tmp_path, **card)
+
+
 def test_queries_are_held_out_with_their_judgements(tmp_path: Path) -> None:
     write_beir(tmp_path / "beir")
     _, parts = load_collections(tmp_path)
@@ -193,6 +206,13 @@ def test_training_pairs_come_in_qrels_order_and_only_from_the_corpus() -> None:
     )
     pairs = training_pairs(collection, 2)
     assert pairs.to_dict("list") == {"query_id": ["q2", "q0"], "document_id": ["d3", "d0"]}
+
+
+def test_ids_are_looked_up_as_texts() -> None:
+    ids, known = pd.Series(["1", "01", "x", "1"]), pd.Series(["x", "1"])
+    assert is_among(ids, known).tolist() == [True, False, True, True]
+    assert is_among(ids, known[:0]).tolist() == [False] * 4
+    assert is_among(pd.Series([], dtype="object"), known).tolist() == []
 
 
 def test_a_task_without_training_pairs_or_with_unknown_queries_is_refused(tmp_path: Path) -> None:

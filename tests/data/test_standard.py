@@ -32,6 +32,13 @@ def test_a_missing_text_or_column_is_named() -> None:
     task = make_task("sequence_classification")
     with pytest.raises(DataError, match="f:2: column 'sentence' holds None"):
         standard_frame(task, rows(sentence=["a", None], label=["1", "0"]))
+    with pytest.raises(DataError, match="f:1: column 'sentence' holds nan instead of a text"):
+        standard_frame(task, rows(sentence=[float("nan")], label=["1"]))
+    with pytest.raises(DataError, match="f:1: column 'sentence' holds b'a' instead of a text"):
+        standard_frame(task, rows(sentence=[b"a"], label=["1"]))
+    words = make_task("token_classification")
+    with pytest.raises(DataError, match="f:1: column 'tokens' holds None instead of a text"):
+        standard_frame(words, rows(tokens=[["a", None]], tags=[["O", "O"]]))
     with pytest.raises(DataError, match="f: no column 'label'; it has 'sentence', 'gold'"):
         standard_frame(task, rows(sentence=["a"], gold=["1"]))
     with pytest.raises(DataError, match="no rows"):

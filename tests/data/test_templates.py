@@ -35,3 +35,15 @@ def test_an_empty_title_leaves_no_space() -> None:
 def test_a_template_is_text_with_holes_and_nothing_more(template: str) -> None:
     with pytest.raises(SpecError, match="template"):
         columns_of(template)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("P: {premis}", "no column 'premis'; write some of {premise}, {hypothesis}"),
+        ("premise", "it names no column"),
+    ],
+)
+def test_a_template_is_of_columns_that_there_are(template: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        render_template(template, FRAME)

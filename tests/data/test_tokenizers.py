@@ -9,7 +9,12 @@ import pytest
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from harness.data.tokenizers import bare_tokenizer, load_tokenizer, tokenizer_fingerprint
+from harness.data.tokenizers import (
+    bare_tokenizer,
+    load_config,
+    load_tokenizer,
+    tokenizer_fingerprint,
+)
 from harness.errors import CheckpointError
 from tests.data.conftest import save_tokenizer, train_byte_level
 
@@ -33,6 +38,11 @@ def test_folders_without_a_usable_tokenizer_are_named(tmp_path: Path) -> None:
         load_tokenizer(tmp_path)
     with pytest.raises(CheckpointError, match="neither a pad token nor an end token"):
         save_tokenizer(tmp_path / "endless", Tokenizer(models.BPE()))
+
+
+def test_a_folder_without_a_config_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="its config can't be loaded"):
+        load_config(tmp_path)
 
 
 def test_a_slow_tokenizer_is_refused(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_a_standard_measure_deeper_than_the_ranking_is_left_out() -> None:
     ("name", "words"),
     [
         ("nDGC@10", "no such measure; did you mean 'nDCG@10'?"),
+        ("ndcg@10", "no such measure; did you mean 'nDCG@10'?"),
         ("accuracy", "no such measure (such names are nDCG@10, "),
         ("nDCG@ten", "no such measure; did you mean 'nDCG@10'?"),
         ("__import__('os')", "no such measure"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Sequence
@@ -17,6 +19,32 @@ def read_text(path: Path) -> str:
 
     Raises DataError where the file is missing, unreadable or empty.
     """
+    content = _read_bytes(path)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, content[: error.start].count(b"\n") + 1, error) from None
+
+
+def read_lines(path: Path) -> list[str]:
+    r"""Split a file at "\n" alone, so that no other separator in a text breaks its row.
+
+    A "\r" at the end of a line and empty lines at the end of the file go. Raises DataError as
+    `read_text`.
+    """
+    lines: list[str] = []
+    try:
+        # Decoded line by line: in one str a single rare character makes all the others as wide.
+        for line in io.BytesIO(_read_bytes(path)):
+            lines.append(line.decode().removesuffix("\n").removesuffix("\r"))  # noqa: PERF401
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, len(lines) + 1, error) from None
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
@@ -25,28 +53,14 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: no such file; check --data-root and the task card") from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: can't be read: {error}") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}:{line}: not UTF-8 ({error.reason}); convert the file") from None
-    if not text.strip():
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if not content or content.isspace():
         raise DataError(f"{path}: the file is empty")
-    return text
+    return content
 
 
-def read_lines(path: Path) -> list[str]:
-    r"""Split a file at "\n" alone, so that no other separator in a text breaks its row.
-
-    A "\r" at the end of a line and empty lines at the end of the file go.
-    """
-    text = read_text(path)
-    lines = text.split("\n")
-    if "\r" in text:
-        lines = [line.removesuffix("\r") for line in lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> DataError:
+    return DataError(f"{path}:{line}: not UTF-8 ({error.reason}); convert the file")
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:

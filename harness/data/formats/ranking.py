@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,21 @@ import pandas as pd
 from harness.data.formats.lines import read_json_lines, read_lines, split_tsv
 from harness.errors import DataError
 
-_BLANKS = re.compile(r"\s+")
+BEIR_WIDTH, TREC_WIDTH = 3, 4
+LINES_AT_ONCE = 100_000
+"""Lines of a collection that are in pieces at once: MS MARCO's 8.8 million would fill 20 GB."""
 
 
 def read_tsv_texts(path: Path) -> pd.DataFrame:
     """Read `id<TAB>text` lines (topics, or MS MARCO's collection) into id, text."""
     lines = read_lines(path)
-    table = split_tsv(path, lines, 2, range(1, len(lines) + 1))
-    return unique_texts(
-        pd.DataFrame({"id": [r[0].strip() for r in table], "text": [r[1].strip() for r in table]}),
-        str(path),
-    )
+    blocks = []
+    for begin in range(0, len(lines), LINES_AT_ONCE):
+        some = lines[begin : begin + LINES_AT_ONCE]
+        table = split_tsv(path, some, 2, range(begin + 1, begin + len(some) + 1))
+        fields = {"id": [r[0].strip() for r in table], "text": [r[1].strip() for r in table]}
+        blocks.append(pd.DataFrame(fields))
+    return unique_texts(pd.concat(blocks, ignore_index=True), str(path))
 
 
 def read_beir_texts(path: Path) -> pd.DataFrame:
@@ -35,6 +38,8 @@ def beir_frame(items: Sequence[dict[str, Any]], origin: str) -> pd.DataFrame:
     for number, item in enumerate(items, start=1):
         if item.get("_id") is None or not isinstance(item.get("text"), str):
             raise DataError(f"{origin}:{number}: needs `_id` and `text`, has {', '.join(item)}")
+        if not isinstance(item.get("title") or "", str):
+            raise DataError(f"{origin}:{number}: `title` is {item['title']!r} instead of a text")
     frame = pd.DataFrame(
         {
             "id": [str(item["_id"]) for item in items],
@@ -66,12 +71,12 @@ def read_qrels(path: Path) -> pd.DataFrame:
     different grades.
     """
     lines = read_lines(path)
-    fields = [_BLANKS.split(line.strip()) for line in lines]
+    fields = [_judgement(line) for line in lines]
     first_line = 1
-    if not fields[0][-1].lstrip("+-").isdigit():
+    if len(fields[0]) == BEIR_WIDTH and not fields[0][-1].lstrip("+-").isdigit():
         fields, first_line = fields[1:], 2
     width = len(fields[0]) if fields else 0
-    if width not in (3, 4):
+    if width not in (BEIR_WIDTH, TREC_WIDTH):
         raise DataError(f"{path}:{first_line}: qrels have 3 or 4 columns, there are {width}")
     grades = []
     for line, row in enumerate(fields, start=first_line):
@@ -92,6 +97,12 @@ def read_qrels(path: Path) -> pd.DataFrame:
         str(path),
         first_line,
     )
+
+
+def _judgement(line: str) -> list[str]:
+    """Split a line at its tabs where it has two or more (ids may hold blanks), else at blanks."""
+    fields = [field.strip() for field in line.strip().split("\t")]
+    return fields if len(fields) >= BEIR_WIDTH else line.split()
 
 
 def unique_qrels(qrels: pd.DataFrame, origin: str, first_line: int = 1) -> pd.DataFrame:

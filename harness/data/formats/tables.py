@@ -49,7 +49,9 @@ def _read_glue_tsv(path: Path, columns: Sequence[str] | None, leave_out: bool) -
 
 
 def _read_csv(path: Path, columns: Sequence[str] | None) -> Rows:
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    text = read_text(path)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a document may be a long field
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     table, lines, before = [], [], 0
     try:
         for row in reader:

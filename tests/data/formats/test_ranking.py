@@ -16,6 +16,21 @@ def test_topics_survive_carriage_returns(tmp_path: Path) -> None:
     assert frame.to_dict("list") == {"id": ["7", "8"], "text": ["who is aziz hashim", "where"]}
 
 
+def test_long_collections_are_read_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.data.formats.ranking.LINES_AT_ONCE", 2)
+    path = tmp_path / "collection"
+    path.write_text("".join(f"{n}\tpassage {n}\n" for n in range(5)))
+    frame = read_tsv_texts(path)
+    assert frame["id"].tolist() == [str(n) for n in range(5)]
+    assert frame["text"][4] == "passage 4"
+    assert frame.index.tolist() == list(range(5))
+    path.write_text(path.read_text() + "no text\n")
+    with pytest.raises(DataError, match="collection:6: 1 rows do not have 2 fields"):
+        read_tsv_texts(path)
+
+
 def test_beir_documents_may_lack_title_and_text(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text(
         '{"_id": 1, "title": null, "text": ""}\n{"_id": "2", "title": "T", "text": "two"}\n'
@@ -55,6 +70,7 @@ def test_a_judgement_may_be_repeated_but_not_contradicted(tmp_path: Path) -> Non
     [
         ("q 0 d 1\nq 0 d\n", "qrels:2: not a judgement"),
         ("q 0 d 1\nq 0 d high\n", "qrels:2: not a judgement"),
+        ("q 0 d high\nq 0 e 1\n", "qrels:1: not a judgement"),  # no header: that has three
         ("query-id\tcorpus-id\tscore\n", "3 or 4 columns, there are 0"),
         ("q 1\n", "3 or 4 columns, there are 2"),
     ],
@@ -63,3 +79,18 @@ def test_bad_qrels_are_named(tmp_path: Path, content: str, message: str) -> None
     (tmp_path / "qrels").write_text(content)
     with pytest.raises(DataError, match=message):
         read_qrels(tmp_path / "qrels")
+
+
+def test_ids_between_tabs_may_hold_blanks(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("query-id\tcorpus-id\tscore\nq 1\tpage 7\t1\n")
+    assert read_qrels(tmp_path / "qrels").to_dict("list") == {
+        "query_id": ["q 1"],
+        "document_id": ["page 7"],
+        "relevance": [1],
+    }
+
+
+def test_a_title_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "title": 2001, "text": "a"}\n')
+    with pytest.raises(DataError, match=r"corpus\.jsonl:1: `title` is 2001"):
+        read_beir_texts(tmp_path / "corpus.jsonl")

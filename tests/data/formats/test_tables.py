@@ -80,6 +80,12 @@ def test_short_rows_are_a_matter_of_tabs_alone() -> None:
         files("csv", short_rows="leave_out")
 
 
+@pytest.mark.parametrize("format_", ["jsonl", "parquet"])
+def test_columns_are_not_given_where_files_name_theirs(format_: str) -> None:
+    with pytest.raises(ValidationError, match=f"{format_} names its columns itself"):
+        files(format_, columns=("text", "label"))
+
+
 def test_a_header_alone_is_no_data(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("text\tlabel\n")
     with pytest.raises(DataError, match="a header but no rows"):
@@ -101,6 +107,12 @@ def test_csv_fields_may_hold_commas_quotes_and_newlines(tmp_path: Path) -> None:
     path.write_text('text,label\n"a,1\n')
     with pytest.raises(DataError, match="not CSV"):
         read_table(path, files("csv"))
+
+
+def test_a_csv_field_may_be_as_long_as_a_document(tmp_path: Path) -> None:
+    text = "word " * 40_000  # Python's reader refuses more than 131,072 characters by default
+    (tmp_path / "a.csv").write_text(f"text,label\n{text},1\n")
+    assert read_table(tmp_path / "a.csv", files("csv")).columns["text"] == [text]
 
 
 def test_jsonl_keeps_lists_and_types(tmp_path: Path) -> None:
