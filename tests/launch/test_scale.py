@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import harness
 from harness.shipped import shipped_folder
 from harness.toy import make_world
 from tests.checkpoints.files import BERT, LLAMA, write_checkpoint
@@ -70,3 +71,23 @@ def test_eighteen_thousand_runs_are_planned_in_under_five_seconds(tmp_path: Path
     spent = after.children_user - before.children_user
     spent += after.children_system - before.children_system
     assert spent < 5
+
+
+@pytest.mark.slow
+def test_the_study_of_the_paper_is_planned_from_its_checkpoints_alone(tmp_path: Path) -> None:
+    write_fifty(tmp_path / "ckpts")
+    code = "from harness.cli import main; main()"
+    arguments = ["--checkpoints", str(tmp_path / "ckpts"), "--grid", "paper_2507_00994.yaml"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plan", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=os.environ
+        | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(Path(harness.__file__).parents[1])},
+    )
+    assert "paper_2507_00994: 15,000 runs; 18,000 runs x test sets" in done.stdout
+    assert "50 checkpoints x 10 tasks x 6 points x 5 seeds" in done.stdout
+    assert done.stdout.count("stated by its card; not here") == 10
+    assert "M tokens, roughly" in done.stdout
