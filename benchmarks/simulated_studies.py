@@ -85,17 +85,13 @@ def tuning(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
         "several best rates": np.stack([np.roll(5 * shape, t) for t in range(6)]),
     }
     for (name_a, a), (name_b, b) in itertools.combinations(means.items(), 2):
-        found = stats.compare_regret(
-            list(a[..., None] + rng.normal(size=(6, 6, n_seeds))),
-            list(b[..., None] + rng.normal(size=(6, 6, n_seeds))),
-            grid,
-            rng,
-            replicates=REPLICATES,
-        )
+        scores = [side[..., None] + rng.normal(size=(6, 6, n_seeds)) for side in (a, b)]
+        found = stats.compare_regret(*map(list, scores), grid, rng, replicates=REPLICATES)
         truths = [stats.regret_of_common_rate(side, grid) for side in (a, b)]
-        gap = (truths[0].mean if truths[0] else 0.0) - (truths[1].mean if truths[1] else 0.0)
-        if found:
-            yield f"regret, {name_a} minus {name_b}", found, gap
+        assert found
+        assert truths[0]
+        assert truths[1]
+        yield f"regret, {name_a} minus {name_b}", found, truths[0].mean - truths[1].mean
     risks = {"one share": (np.full(6, 0.2),) * 2, "by rate": (np.linspace(0, 1, 6), np.eye(6)[5])}
     for name, (risk_a, risk_b) in risks.items():
         flagged = [int(rng.binomial(n_seeds, risk).sum()) for risk in (risk_a, risk_b)]
