@@ -6,6 +6,7 @@ truth of an aggregate is no closed form, it is symmetry that gives it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -27,6 +28,7 @@ def tasks(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
         means = [stats.over_seeds(column) for column in scores.T]
         yield f"mean of {n_tasks} tasks", stats.average(means).interval(), 0.0
         for name, aggregate in (
+            ("bootstrapped mean", stats.mean_over_tasks),
             ("interquartile mean", stats.interquartile_mean),
             ("median", stats.median_over_tasks),
         ):
@@ -41,6 +43,17 @@ def improvement(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
     yield "probability of improvement, 12 tasks", bounds, float(ndtr(0.5 / 2**0.5))
     _, low, high = stats.profile_bounds(a, [0.5], rng, replicates=REPLICATES)
     yield "performance profile, 12 tasks", stats.Bounds(0.0, float(low[0]), float(high[0])), 0.5
+
+
+def ranks(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
+    """Eight checkpoints on 12 tasks whose seeds spread more and less: the first and the fourth."""
+    level, spread = np.linspace(-0.7, 0.7, 8), np.linspace(0.5, 1.5, 12)
+    scores = level[:, None, None] + spread * rng.normal(size=(8, n_seeds, 12))
+    bounds = stats.mean_rank_bounds(list(scores), rng, replicates=REPLICATES)
+    for place in (0, 3):
+        gaps = np.delete(level, place)[:, None] - level[place]
+        truth = 1 + ndtr(gaps / (spread * 2**0.5)).mean(axis=1).sum()
+        yield f"mean rank, number {place + 1} of 8 checkpoints", bounds[place], float(truth)
 
 
 def rates(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
@@ -60,6 +73,32 @@ def rates(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
         else:
             gaps = stats.compare_sensitivity(scores, flat, grid, rng, replicates=REPLICATES)
             yield f"range across rates, {name} minus flat", gaps["range"], truth.range or 0.0
+
+
+def tuning(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
+    """Regret over six tasks whose best rates are the same or not; shares of collapsed runs."""
+    grid = np.array([1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4])
+    shape = np.array([-1, -0.5, -0.1, 0, -0.2, -1.3])
+    means = {
+        "equal rates": np.zeros((6, 6)),
+        "one best rate": np.tile(10 * shape, (6, 1)),
+        "several best rates": np.stack([np.roll(5 * shape, t) for t in range(6)]),
+    }
+    for (name_a, a), (name_b, b) in itertools.combinations(means.items(), 2):
+        scores = [side[..., None] + rng.normal(size=(6, 6, n_seeds)) for side in (a, b)]
+        found = stats.compare_regret(*map(list, scores), grid, rng, replicates=REPLICATES)
+        truths = [stats.regret_of_common_rate(side, grid) for side in (a, b)]
+        assert found
+        assert truths[0]
+        assert truths[1]
+        yield f"regret, {name_a} minus {name_b}", found, truths[0].mean - truths[1].mean
+    risks = {"one share": (np.full(6, 0.2),) * 2, "by rate": (np.linspace(0, 1, 6), np.eye(6)[5])}
+    for name, (risk_a, risk_b) in risks.items():
+        flagged = [int(rng.binomial(n_seeds, risk).sum()) for risk in (risk_a, risk_b)]
+        n_runs = 6 * n_seeds
+        gap = float(risk_a.mean() - risk_b.mean())
+        bounds = stats.compare_shares(flagged[0], n_runs, flagged[1], n_runs)
+        yield f"shares of runs, {name}", bounds, gap
 
 
 def curves(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
@@ -110,7 +149,9 @@ def choosing(n_seeds: int, rng: np.random.Generator) -> Iterator[Claim]:
 FAMILIES: tuple[Callable[[int, np.random.Generator], Iterator[Claim]], ...] = (
     tasks,
     improvement,
+    ranks,
     rates,
+    tuning,
     curves,
     counts,
     choosing,

@@ -115,6 +115,23 @@ def compare(
     show(frame, lambda: lay_out_comparison(frame, loaded.tasks), form, output)
 
 
+def rank(
+    study: options.Study,
+    where: options.Where = None,
+    also: options.Also = None,
+    metric: options.Metric = None,
+    split: options.Split = "test",
+    select: options.Select = BY_VALIDATION,
+    form: options.Format = "terminal",
+    output: options.Output = None,
+) -> None:
+    """Rank checkpoints over all tasks: mean rank, mean, interquartile mean, median; intervals."""
+    from harness.report import lay_out_over_tasks
+
+    frame = load(study, also, where).over_tasks(metric, split, selection(select))
+    show(frame, lambda: lay_out_over_tasks(frame), form, output)
+
+
 def sensitivity(
     study: options.Study,
     where: options.Where = None,

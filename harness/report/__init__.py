@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.report.claims import lay_out_comparison, lay_out_matrix, lay_out_sensitivity
 from harness.report.latex import to_latex
 from harness.report.layout import LaidCell, Layout, lay_out
+from harness.report.over_tasks import lay_out_over_tasks
 from harness.report.tables import (
     to_csv,
     to_json,
@@ -19,6 +20,7 @@ __all__ = [
     "lay_out",
     "lay_out_comparison",
     "lay_out_matrix",
+    "lay_out_over_tasks",
     "lay_out_sensitivity",
     "to_csv",
     "to_json",

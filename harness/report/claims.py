@@ -133,9 +133,9 @@ def lay_out_sensitivity(frame: pd.DataFrame) -> Layout:
                 row["checkpoint"],
                 row["task"] if row["task"] == ALL_TASKS else f"{row['task']} ({row['metric']})",
                 _number(row["best"], 3),
-                _with_bounds(row, "range"),
-                _with_bounds(row, "deviation"),
-                _with_bounds(row, "area"),
+                with_bounds(row, "range"),
+                with_bounds(row, "deviation"),
+                with_bounds(row, "area"),
                 _number(row["regret"], 3),
                 _percent(row["diverged"]),
                 _percent(row["collapsed"]),
@@ -203,11 +203,12 @@ def _share(row: Mapping[Hashable, Any]) -> str:
     return f"{_percent(row['improvement'])} ({_percent(ends[0])} to {_percent(ends[1])})"
 
 
-def _with_bounds(row: Mapping[Hashable, Any], name: str) -> str:
+def with_bounds(row: Mapping[Hashable, Any], name: str, most: int = 4) -> str:
+    """Write a number with its bounds `NAME_low` and `NAME_high`, in the decimals they support."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if math.isnan(low) or math.isnan(high):
-        return _number(row[name], 3)
-    digits = _decimals((high - low) / 2)
+        return _number(row[name], min(3, most))
+    digits = min(_decimals((high - low) / 2), most)
     return f"{row[name]:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 

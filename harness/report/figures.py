@@ -17,7 +17,7 @@ import pandas as pd
 from harness.errors import HarnessError, InputError
 from harness.report.captions import ABSENT, interval_of, lower_text
 from harness.report.layout import axes_of, name_text
-from harness.results import ALL_TASKS, LEVEL, same_select
+from harness.results import ALL_TASKS, LEVEL, lower_is_better, same_select
 
 try:
     import altair as alt
@@ -38,6 +38,10 @@ TABLE = ("metric", "split", "mean", "low", "high", "half_width", "n_ok", "n_plan
 COMPARISON = (
     "a", "b", "task", "metric", "split", "difference", "low", "high", "p_corrected", "resampled",
     "confidence",
+)  # fmt: skip
+PROFILE = (
+    "checkpoint", "metric", "split", "threshold", "share", "low", "high", "tasks", "task_names",
+    "absent", "select", "resampled", "confidence",
 )  # fmt: skip
 
 
@@ -157,6 +161,45 @@ def draw_comparison(frame: pd.DataFrame) -> alt.LayerChart:
     title = alt.TitleParams(f"{first['a']} minus {first['b']}", subtitle=lines, anchor="start")
     return alt.LayerChart(data=_values(rows), layer=marks).properties(
         width=320, height=alt.Step(22), title=title
+    )
+
+
+def draw_profiles(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw what `Study.profiles` gave: a line with its band for each checkpoint.
+
+    Checkpoints that have no profile are named beneath the title. Raises InputError for another
+    frame, and for one without any profile.
+    """
+    frame = _checked(frame, PROFILE, "profiles")
+    numbers = ["threshold", "share", "low", "high"]
+    rows = frame.assign(series=frame["checkpoint"]).loc[
+        frame["threshold"].notna(), ["series", *numbers]
+    ]
+    if rows.empty:
+        raise InputError("no checkpoint of this frame has a profile: each lacks a task")
+    first = frame.iloc[0]
+    side = "below" if lower_is_better(first["metric"]) else "above"
+    scale = alt.Scale(zero=False, nice=False)
+    encoded = alt.Chart().encode(
+        x=alt.X("threshold:Q", title=f"threshold, {first['metric']}", scale=scale),
+        color=_color("checkpoint", rows["series"]),
+    )
+    y = alt.Y("share:Q", title=f"share of runs {side} it, {first['split']} split")
+    tooltip = ["series:N", *(f"{name}:Q" for name in numbers)]
+    marks = [
+        encoded.mark_area(opacity=0.15, invalid=BREAK).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        encoded.mark_line().encode(y=y, tooltip=tooltip),
+    ]
+    band = "Without bands."
+    if rows["low"].notna().any():
+        band = f"Bands: pointwise {100 * first['confidence']:g} %, {first['resampled']} resampled."
+    absent = frame.loc[frame["absent"].notna(), ["checkpoint", "absent"]]
+    lines = [f"{first['tasks']} tasks, taken as fixed: {first['task_names']}.", band]
+    lines += [f"Learning rate: {first['select']}.", *lower_text([first["metric"]])]
+    lines += [f"Left out: {name}, {why}." for name, why in absent.itertuples(index=False)]
+    title = alt.TitleParams("Performance profiles", subtitle=lines, anchor="start")
+    return alt.LayerChart(data=_values(rows), layer=marks).properties(
+        width=420, height=240, title=title
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from harness.foreign import AnyGrid, AnyRun
 from harness.results.axes import make_table
@@ -19,7 +20,9 @@ from harness.results.curves import make_curves
 from harness.results.examples import ExampleReader
 from harness.results.letters import LEVEL
 from harness.results.merging import name_rows
-from harness.results.sensitivities import BUDGETS, compare_sensitivities, sensitivity_frame
+from harness.results.over_tasks import over_tasks_frame, profiles_frame
+from harness.results.sensitivities import BUDGETS, sensitivity_frame
+from harness.results.sensitivity_pairs import compare_sensitivities
 from harness.results.spread import power_frame, seeds_frame, variance_frame
 from harness.results.tabling import IntervalKind, Tabler
 
@@ -183,6 +186,61 @@ class Analyses:
             seed=seed,
         ).compare_all()
 
+    def over_tasks(
+        self,
+        metric: str | None = None,
+        split: str = "test",
+        select: str | float = BY_VALIDATION,
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> pd.DataFrame:
+        """Sum up each checkpoint over all tasks: one row a checkpoint.
+
+        `mean`, `interquartile_mean` (of all runs without the best and the worst quarter) and
+        `median` over tasks; `rank`: the place, 1 the best, of one of its runs among one run of each
+        checkpoint, mean over tasks and over all ways to draw them. Each has bounds over seeds,
+        drawn within each task; tasks are as given. Runs are those of the chosen points.
+
+        All are over the same tasks (`task_names`), without those that no checkpoint has whole
+        (`left_out`). A checkpoint that lacks one has no numbers; scores with no common direction or
+        scale have ranks alone; `absent` says so. Raises StudyError where no cell is whole.
+        """
+        return over_tasks_frame(
+            self._cells,
+            metric=metric,
+            split=split,
+            select=select,
+            confidence=confidence,
+            seed=seed,
+        )
+
+    def profiles(
+        self,
+        thresholds: ArrayLike | None = None,
+        metric: str | None = None,
+        split: str = "test",
+        select: str | float = BY_VALIDATION,
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> pd.DataFrame:
+        """Give performance profiles: one row a checkpoint and threshold.
+
+        `share` of the runs of all tasks with a score above the threshold, of a metric where lower
+        is better below it, with pointwise bounds over seeds. Without `thresholds` there are 51
+        from the lowest to the highest score. Tasks and left-out checkpoints as of `over_tasks`; a
+        left-out one has a row without a threshold. Raises StudyError where there is no common
+        direction or scale.
+        """
+        return profiles_frame(
+            self._cells,
+            thresholds=thresholds,
+            metric=metric,
+            split=split,
+            select=select,
+            confidence=confidence,
+            seed=seed,
+        )
+
     def sensitivity(
         self,
         metric: str | None = None,
@@ -216,7 +274,12 @@ class Analyses:
         confidence: float = 0.95,
         seed: int = 0,
     ) -> pd.DataFrame:
-        """Give a minus b of the measures of `sensitivity`: a row a task and measure."""
+        """Give a minus b of the measures of `sensitivity`: a row a task and measure.
+
+        `range`, `deviation` and `area` at the same rates, and the shares `diverged` and `collapsed`
+        of the planned runs, on each task; `regret` on all shared tasks together. Bounds are over
+        seeds; those of shares are open while planned runs have no record.
+        """
         for name in (a, b):
             if name not in self._cells.checkpoints:
                 refuse("checkpoint", name, self._cells.checkpoints)

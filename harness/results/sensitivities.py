@@ -17,7 +17,6 @@ from harness.results.frames import typed
 from harness.seeding import numpy_generator
 from harness.stats import (
     Bounds,
-    compare_sensitivity,
     expected_best,
     regret_of_common_rate,
     sensitivity,
@@ -52,7 +51,7 @@ def sensitivity_frame(
     rows = []
     for cell, name in shown:
         scores_PK = cell.values(split, name)
-        rates = _rates(cell)
+        rates = rates_of(cell)
         row: dict[str, Any] = {
             "checkpoint": cell.checkpoint,
             "task": cell.task.name,
@@ -77,44 +76,6 @@ def sensitivity_frame(
     return typed(pd.concat([frame, _over_tasks(frame)], ignore_index=True), types)
 
 
-def compare_sensitivities(
-    cells: Cells,
-    a: str,
-    b: str,
-    *,
-    metric: str | None,
-    split: str,
-    confidence: float,
-    seed: int,
-) -> pd.DataFrame:
-    """Give a minus b of each measure on each task that both have at the same rates."""
-    shown = {(cell.checkpoint, cell.task.name): (cell, n) for cell, n in cells.shown(metric, split)}
-    rows = []
-    for task in cells.tasks:
-        if (a, task) not in shown or (b, task) not in shown:
-            continue
-        (cell_a, name), (cell_b, _) = shown[a, task], shown[b, task]
-        rates = _rates(cell_a)
-        if not np.array_equal(rates, _rates(cell_b)):
-            raise StudyError(f"{task}: {a} and {b} were not run at the same learning rates")
-        generator = numpy_generator(seed, f"sensitivity/{a}/{b}/{task}")
-        found = compare_sensitivity(
-            cell_a.values(split, name),
-            cell_b.values(split, name),
-            rates,
-            generator,
-            confidence=confidence,
-        )
-        rows += [
-            {"a": a, "b": b, "task": task, "metric": name, "measure": measure}
-            | {"difference": bounds.value, "low": bounds.low, "high": bounds.high}
-            for measure, bounds in found.items()
-        ]
-    types = dict.fromkeys(("a", "b", "task", "metric", "measure"), "str")
-    types |= dict.fromkeys(("difference", "low", "high"), "float64")
-    return typed(pd.DataFrame(rows, columns=list(types)), types)
-
-
 def _types(budgets: Sequence[int]) -> dict[str, str]:
     numbers = ["best"]
     for measure in MEASURES:
@@ -125,7 +86,8 @@ def _types(budgets: Sequence[int]) -> dict[str, str]:
     return HEAD | dict.fromkeys(numbers, "float64") | counts | dict.fromkeys(expected, "float64")
 
 
-def _rates(cell: Cell) -> NDArray[np.float64]:
+def rates_of(cell: Cell) -> NDArray[np.float64]:
+    """Give the rates of a cell's points, all different and known; StudyError for others."""
     if not np.isfinite(cell.rates).all() or len(set(cell.rates)) < len(cell.rates):
         raise StudyError(
             f"{cell.checkpoint}, {cell.task.name}: points differ in more than the learning rate, "
@@ -142,11 +104,11 @@ def _means(scores_PK: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _complete_means(cell: Cell, split: str, metric: str) -> NDArray[np.float64]:
-    """Average gains over seeds, NaN where a planned run has no score."""
-    scores_PK = cell.gains(split, metric)
-    is_whole = (np.isfinite(scores_PK) | ~cell.is_planned).all(axis=1)
-    return np.where(is_whole, _means(scores_PK), np.nan)
+def complete_gains(cell: Cell, split: str, metric: str) -> NDArray[np.float64]:
+    """Give gains (points, seeds), NaN at all of a point where a planned run has no score."""
+    gains_PK = cell.gains(split, metric)
+    is_whole_P1 = (np.isfinite(gains_PK) | ~cell.is_planned).all(axis=1, keepdims=True)
+    return np.where(is_whole_P1, gains_PK, np.nan)
 
 
 def _regrets(
@@ -157,10 +119,10 @@ def _regrets(
         by_checkpoint.setdefault(cell.checkpoint, []).append((cell, name))
     found = {}
     for checkpoint, of_checkpoint in by_checkpoint.items():
-        rates = _rates(of_checkpoint[0][0])
+        rates = rates_of(of_checkpoint[0][0])
         if any(not np.array_equal(rates, cell.rates) for cell, _ in of_checkpoint):
             continue
-        means = np.stack([_complete_means(cell, split, name) for cell, name in of_checkpoint])
+        means = np.stack([_means(complete_gains(cell, split, n)) for cell, n in of_checkpoint])
         regret = regret_of_common_rate(means, rates)
         if regret is not None:
             for (cell, _), lost in zip(of_checkpoint, regret.regret_T, strict=True):

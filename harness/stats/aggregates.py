@@ -13,7 +13,7 @@ coverage.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,45 +138,48 @@ def improvement_bounds(
     return percentile_bounds(value, np.clip(widened, 0, 1), confidence)
 
 
-def mean_ranks(scores_CT: ArrayLike) -> Floats:
-    """Give the rank of every checkpoint, mean over tasks, (..., C, T) -> (..., C); 1 is best.
+def mean_ranks(scores_CKT: Sequence[ArrayLike]) -> Floats:
+    """Give the expected rank of a run of every checkpoint, mean over tasks, shape (C,); 1 is best.
 
-    The largest score is the best; equal ones share the mean of their ranks.
+    One shape (K, T) a checkpoint, of numbers of runs that may differ. Draw one run of each
+    checkpoint and rank these on a task: the largest score is the best, equal ones share the mean of
+    their ranks. The mean over all such draws is 1 + the sum over the others of the probability that
+    they are the better one. With one run a checkpoint this is the rank of its score.
     """
-    scores = np.asarray(scores_CT, dtype=np.float64)
-    mine, other = scores[..., :, None, :], scores[..., None, :, :]
-    better = (other > mine).sum(axis=-2) + 0.5 * (other == mine).sum(axis=-2)
-    # A checkpoint ties with itself: that half and another make the count start at 1.
-    return np.asarray((better + 0.5).mean(axis=-1))
+    scores = _checked_sides(scores_CKT)
+    weights = [np.full((1, len(side)), 1 / len(side)) for side in scores]
+    n_tasks = scores[0].shape[1]
+    ranks = [_ranks([side[:, t] for side in scores], weights) for t in range(n_tasks)]
+    return np.asarray(np.mean(ranks, axis=0)[0])
 
 
 def mean_rank_bounds(
-    scores_CKT: ArrayLike,
+    scores_CKT: Sequence[ArrayLike],
     generator: np.random.Generator,
     *,
     replicates: int = 2_000,
     confidence: float = 0.95,
 ) -> list[Bounds]:
-    """Give the mean rank of every checkpoint by mean scores over seeds, with its interval.
+    """Give the mean rank of every checkpoint with its interval over seeds of all of them.
 
-    `scores_CKT` has shape (checkpoints, seeds, tasks). Not widened as the other intervals are:
-    the means over seeds are, before they are ranked, since a rank can't move in small steps.
+    Not of the rank of the mean score: that jumps where two means cross, so that no bootstrap knows
+    how far it can be off (docs/statistics.md). ValueError for a checkpoint of one seed.
     """
-    scores = checked(scores_CKT, 3)
-    n_checkpoints, n_seeds, n_tasks = scores.shape
-    means_CT = scores.mean(axis=1)
-    wide = widening(n_seeds, n_tasks, confidence)
-    drawn = [
-        means_CT[c]
-        + wide
-        * (resample_seeds(scores[c], generator, replicates=replicates).mean(axis=1) - means_CT[c])
-        for c in range(n_checkpoints)
-    ]
-    ranks_BC = mean_ranks(np.stack(drawn, axis=1))
-    values = mean_ranks(means_CT)
+    scores = _checked_sides(scores_CKT)
+    n_tasks, counts = scores[0].shape[1], [len(side) for side in scores]
+    wide = widening(min(counts), n_tasks, confidence)
+    values_C = mean_ranks(scores)
+    drawn_BC = np.zeros((replicates, len(scores)))
+    for task in range(n_tasks):
+        weights = [
+            generator.multinomial(count, np.full(count, 1 / count), size=replicates) / count
+            for count in counts
+        ]
+        drawn_BC += _ranks([side[:, task] for side in scores], weights) / n_tasks
+    widened_BC = np.clip(values_C + wide * (drawn_BC - values_C), 1, len(scores))
     return [
-        percentile_bounds(float(values[c]), ranks_BC[:, c], confidence)
-        for c in range(n_checkpoints)
+        percentile_bounds(float(value), replicates_B, confidence)
+        for value, replicates_B in zip(values_C, widened_BC.T, strict=True)
     ]
 
 
@@ -210,3 +213,24 @@ def _improvement(a_KT: Floats, b_KT: Floats) -> Floats:
     mine, other = a_KT[..., :, None, :], b_KT[..., None, :, :]
     wins = (mine > other).mean(axis=(-3, -2)) + 0.5 * (mine == other).mean(axis=(-3, -2))
     return np.asarray(wins.mean(axis=-1))
+
+
+def _checked_sides(scores_CKT: Sequence[ArrayLike]) -> list[Floats]:
+    scores = [checked(side, 2) for side in scores_CKT]
+    if len({side.shape[1] for side in scores}) != 1:
+        raise ValueError("needs checkpoints of the same tasks")
+    return scores
+
+
+def _ranks(scores: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
+    """Give ranks (B, C) on one task of scores (K,) a checkpoint, weighted by (B, K) of sum 1.
+
+    A product of matrices: of pairs of runs there are many, of draws even more.
+    """
+    runs, owner = np.concatenate(scores), np.repeat(np.arange(len(scores)), [*map(len, scores)])
+    other, mine = runs[:, None], runs[None, :]
+    beats_NN = (other > mine) + 0.5 * (other == mine)
+    beats_NN[owner[:, None] == owner[None, :]] = 0
+    weights_BN = np.concatenate(weights, axis=1)
+    beaten_BN = weights_BN * (weights_BN @ beats_NN)
+    return np.asarray(1 + beaten_BN @ (owner[:, None] == np.arange(len(scores))))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -117,6 +118,59 @@ def regret_of_common_rate(means_TP: ArrayLike, rates_P: ArrayLike) -> Regret | N
     return Regret(float(rates[common]), np.nanmax(means, axis=1) - means[:, common])
 
 
+def compare_regret(
+    a_TPK: Sequence[ArrayLike],
+    b_TPK: Sequence[ArrayLike],
+    rates_P: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    replicates: int = 2_000,
+    confidence: float = 0.95,
+) -> Bounds | None:
+    """Give a minus b of the mean regret over tasks, with bounds over seeds of both.
+
+    Of each side scores (points, seeds) of every task; rates that are not to take part are NaN. Mean
+    regret is the mean of the largest means less the largest of the mean means. Noise adds to it as
+    to a range, and by no more than the largest errors can: so the bounds are made as those of
+    `sensitivity_bounds`, and cover at least as often as they say. None where a side has no rate
+    with all tasks; open where a rate has one seed only.
+    """
+    sides = [
+        _resampled_regret(side, rates_P, generator, replicates, confidence)
+        for side in (a_TPK, b_TPK)
+    ]
+    if sides[0] is None or sides[1] is None:
+        return None
+    (value_a, errors_a), (value_b, errors_b) = sides[0], sides[1]
+    both = None if errors_a is None or errors_b is None else np.hypot(errors_a, errors_b)
+    return _around(value_a - value_b, both, confidence, floor=-np.inf)
+
+
+def compare_shares(
+    flagged_a: int, n_a: int, flagged_b: int, n_b: int, *, confidence: float = 0.95
+) -> Bounds:
+    """Give a minus b of two shares of independent runs, flagged of n.
+
+    Newcombe's score interval ("Interval estimation for the difference between independent
+    proportions", Statistics in Medicine 17, 1998, method 10). Runs of several rates, whose own
+    shares differ, spread less than runs of one share do: it then covers more often than it says.
+    """
+    # Here, since loading it takes longer than reading a study.
+    from scipy.stats import binomtest
+
+    ends = [
+        binomtest(flagged, n).proportion_ci(confidence, method="wilson")
+        for flagged, n in ((flagged_a, n_a), (flagged_b, n_b))
+    ]
+    (low_a, high_a), (low_b, high_b) = ends
+    a, b = flagged_a / n_a, flagged_b / n_b
+    return Bounds(
+        a - b,
+        a - b - math.hypot(a - low_a, high_b - b),
+        a - b + math.hypot(high_a - a, b - low_b),
+    )
+
+
 def expected_best(
     validation_n: ArrayLike, budgets: ArrayLike, reported_n: ArrayLike | None = None
 ) -> Floats:
@@ -193,6 +247,36 @@ def _resampled(
         name: (getattr(values, name), None if errors_BP is None else np.abs(column(errors_BP)))
         for name, column in _columns(rates[counts > 0]).items()
     }
+
+
+def _resampled_regret(
+    scores_TPK: Sequence[ArrayLike],
+    rates_P: ArrayLike,
+    generator: np.random.Generator,
+    replicates: int,
+    confidence: float,
+) -> tuple[float, Floats | None] | None:
+    """Give the mean regret and how far its errors (B,) can reach."""
+    rows = [
+        [row[np.isfinite(row)] for row in np.asarray(scores_PK, dtype=np.float64)]
+        for scores_PK in scores_TPK
+    ]
+    means_TP = np.array([[row.mean() if row.size else np.nan for row in task] for task in rows])
+    regret = regret_of_common_rate(means_TP, rates_P)
+    if regret is None:
+        return None
+    counts = [row.size for task in rows for row in task if row.size]
+    if min(counts) < 2:
+        return regret.mean, None
+    errors_TPB = np.full((*means_TP.shape, replicates), np.nan)
+    for t, p in np.argwhere(np.isfinite(means_TP)):
+        row = rows[t][p]
+        errors_TPB[t, p] = (row - row.mean()) @ draw_seed_weights(row.size, replicates, generator)
+    errors_TPB *= student_over_normal(sum(counts) - len(counts), confidence)
+    common_PB = errors_TPB[:, np.isfinite(means_TP).all(axis=0)].mean(axis=0)
+    up = np.nanmax(errors_TPB, axis=1).mean(axis=0) - common_PB.min(axis=0)
+    down = common_PB.max(axis=0) - np.nanmin(errors_TPB, axis=1).mean(axis=0)
+    return regret.mean, np.maximum(up, down)
 
 
 def _around(value: float, errors_B: Floats | None, confidence: float, floor: float) -> Bounds:

@@ -285,6 +285,22 @@ def test_a_check_counts_the_short_rows_that_it_leaves_out(harness: Harness, tmp_
     assert "not_duplicate 5, duplicate 5; left out for too few fields: 0" in said.out
 
 
+def test_rank_prints_all_tasks_as_one(harness: Harness, tmp_path: Path) -> None:
+    grid = small_grid()
+    folder = write_study(tmp_path / "study", grid, records_of(grid))
+    said = harness("rank", folder)
+    assert said.code == 0, said.err
+    assert "Over 2 tasks (sst2, stsb; accuracy, spearman)" in said.out
+    assert "are resampled, tasks and test examples are taken as fixed" in said.out
+    file = tmp_path / "ranks.csv"
+    said = harness("rank", folder, "--where", "task=sst2", "--format", "csv", "-o", file)
+    assert said.code == 0, said.err
+    frame = pd.read_csv(file)
+    assert frame["rank"].tolist() == [1.5, 1.5]
+    assert frame["mean"].tolist() == pytest.approx([0.81, 0.81])
+    assert harness("rank", folder, "--format", "latex").out.count(r"\toprule") == 1
+
+
 def test_checkpoints_are_listed_with_what_is_skipped(
     harness: Harness, world: SmallWorld, tmp_path: Path
 ) -> None:

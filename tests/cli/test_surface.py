@@ -21,6 +21,7 @@ OPTIONS = {
     "status": "",
     "table": "allow-incomplete also by format interval metric output select split where",
     "compare": "all also correction format interval metric output select split where",
+    "rank": "also format metric output select split where",
     "sensitivity": "also format metric output split where",
     "export": "also format output where",
     "import encodeval": "study",

@@ -13,10 +13,12 @@ import pytest
 import vl_convert
 
 from harness.errors import HarnessError, InputError
-from harness.report.figures import draw_cells, draw_comparison, draw_curves
+from harness.report.figures import draw_cells, draw_comparison, draw_curves, draw_profiles
 from harness.results import load_study
 from harness.spec import Checkpoint
 from tests.results.test_comparing import MEANS, recipes_study
+from tests.results.test_over_tasks import study_of as study_of_three_tasks
+from tests.results.test_over_tasks import without_stsb_of_clm
 from tests.small_study import SST2, diverged, record_of, records_of, small_grid, write_study
 
 REPOSITORY = Path(__file__).parents[2]
@@ -261,3 +263,32 @@ def test_without_altair_the_remedy_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "harness.report.figures")
     with pytest.raises(HarnessError, match="pip install altair vl-convert-python"):
         importlib.import_module("harness.report.figures")
+
+
+def test_a_profile_is_drawn_as_it_is_with_its_band(tmp_path):
+    frame = study_of_three_tasks(tmp_path).profiles([0.45, 0.72, 0.99])
+    chart = draw_profiles(frame)
+    (rows,) = chart.to_dict()["datasets"].values()
+    assert [row["share"] for row in rows] == frame["share"].tolist()
+    assert [row["series"] for row in rows] == ["mlm_40"] * 3 + ["clm"] * 3
+    assert [(row["low"], row["high"]) for row in rows] == list(
+        frame[["low", "high"]].itertuples(index=False, name=None)
+    )
+    assert "3 tasks, taken as fixed: sst2, cola, stsb." in subtitle(chart)
+    assert "pointwise 95 %, seeds within each task resampled" in subtitle(chart)
+    (line,) = encodings(chart, "line")
+    assert line["y"]["title"] == "share of runs above it, test split"
+    assert "share of runs above it" in drawn(chart)
+
+
+def test_a_checkpoint_without_a_profile_is_named(tmp_path):
+    chart = draw_profiles(study_of_three_tasks(tmp_path, without_stsb_of_clm).profiles())
+    assert "Left out: clm, without a learning rate with all runs good: stsb." in subtitle(chart)
+    (rows,) = chart.to_dict()["datasets"].values()
+    assert {row["series"] for row in rows} == {"mlm_40"}
+
+
+def test_a_frame_without_any_profile_is_refused(tmp_path):
+    frame = study_of_three_tasks(tmp_path, without_stsb_of_clm).profiles()
+    with pytest.raises(InputError, match="no checkpoint of this frame has a profile"):
+        draw_profiles(frame[frame["checkpoint"] == "clm"])

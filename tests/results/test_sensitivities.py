@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from harness.errors import StudyError
 from harness.results import ALL_TASKS, load_study
@@ -95,6 +96,52 @@ def test_two_checkpoints_are_compared_on_the_measures(tmp_path):
     frame = study.compare_sensitivity("clm", "mlm_40").set_index("measure")
     assert frame.loc["range", "difference"] == pytest.approx(0.5)
     assert frame.loc["range", "low"] > 0
+
+
+def test_shares_of_diverged_and_collapsed_runs_are_compared(tmp_path):
+    """Of nine runs, clm loses three and mlm_40 collapses in two."""
+
+    def make(run):
+        if run.checkpoint.name == "clm" and run.recipe.learning_rate == 1e-3:
+            return diverged(run, 3)
+        is_flat = run.checkpoint.name == "mlm_40" and run.recipe.learning_rate == 1e-3
+        return record_of(run, 0.8, 0.8, collapsed=is_flat and run.seed > 0)
+
+    study = study_of(tmp_path, make, tasks=(SST2,), checkpoints=CHECKPOINTS)
+    frame = study.compare_sensitivity("clm", "mlm_40").set_index("measure")
+    for measure, counts in {"diverged": (3, 9, 0, 9), "collapsed": (0, 9, 2, 9)}.items():
+        row = frame.loc[measure]
+        assert row["difference"] == pytest.approx((counts[0] - counts[2]) / 9)
+        ends = confint_proportions_2indep(*counts, method="newcomb", compare="diff")
+        assert (row["low"], row["high"]) == pytest.approx(ends)
+
+
+def test_shares_have_no_bounds_while_runs_are_missing(tmp_path):
+    study = study_of(tmp_path, tasks=(SST2,), checkpoints=CHECKPOINTS)
+    study.latest.pop(study.planned[0].run_id)
+    row = study.compare_sensitivity("clm", "mlm_40").set_index("measure").loc["diverged"]
+    assert row["difference"] == 0
+    assert row[["low", "high"]].isna().all()
+
+
+def test_regret_is_compared_over_all_tasks_together(tmp_path):
+    """Tasks of mlm_40 have the same best rate; those of clm lose 0 and 0.2 by the common one."""
+
+    def make(run):
+        means = MEANS["sst2" if run.checkpoint.name == "mlm_40" else run.task.name]
+        score = means[RATES.index(run.recipe.learning_rate)] + (run.seed - 1) / 1000
+        return record_of(run, score, score)
+
+    study = study_of(tmp_path, make, checkpoints=CHECKPOINTS)
+    frame = study.compare_sensitivity("clm", "mlm_40")
+    (row,) = frame[frame["measure"] == "regret"].to_dict("records")
+    assert row["task"] == ALL_TASKS
+    assert row["difference"] == pytest.approx(0.1)
+    assert 0 < row["low"] < 0.1 < row["high"]
+    every = study.sensitivity().set_index(["checkpoint", "task"])["regret"]
+    assert every["clm", ALL_TASKS] - every["mlm_40", ALL_TASKS] == pytest.approx(0.1)
+    alone = study.where(task="sst2").compare_sensitivity("clm", "mlm_40")
+    assert alone["measure"].tolist() == ["range", "deviation", "area", "diverged", "collapsed"]
 
 
 def test_points_that_differ_in_more_than_the_rate_are_refused(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, rankdata, trim_mean
@@ -126,19 +128,47 @@ def test_improvement_and_profile_stay_within_zero_and_one():
     assert ((low >= 0) & (low <= profile) & (profile <= high) & (high <= 1)).all()
 
 
-def test_ranks_are_shared_by_equal_scores():
+def ranks_by_drawing(scores: list[np.ndarray]) -> np.ndarray:
+    """Rank every way to draw one run of each checkpoint, on every task."""
+    n_tasks = scores[0].shape[1]
+    ranks = [
+        rankdata([-side[run, task] for side, run in zip(scores, runs, strict=True)])
+        for task in range(n_tasks)
+        for runs in itertools.product(*(range(len(side)) for side in scores))
+    ]
+    return np.mean(ranks, axis=0)
+
+
+def test_ranks_of_single_runs_are_shared_by_equal_scores():
     # Task 1: best 0, then 1 and 2 share places 2 and 3. Task 2: 2, 1, 0.
-    assert mean_ranks([[0.9, 0.1], [0.8, 0.2], [0.8, 0.3]]) == pytest.approx([2, 2.25, 1.75])
+    assert mean_ranks([[[0.9, 0.1]], [[0.8, 0.2]], [[0.8, 0.3]]]) == pytest.approx([2, 2.25, 1.75])
 
 
-def test_mean_ranks_agree_with_scipy():
-    scores = rounded_scores(7, 9)
-    assert mean_ranks(scores) == pytest.approx(rankdata(-scores, axis=0).mean(axis=1))
+def test_the_rank_of_a_run_counts_the_runs_that_beat_it():
+    # a: 3 and 1, b: 2 and 1. Of four draws a is ahead in two, behind in one, and equal in one.
+    assert mean_ranks([[[3], [1]], [[2], [1]]]) == pytest.approx([1 + 1.5 / 4, 1 + 2.5 / 4])
+
+
+def test_mean_ranks_agree_with_ranking_every_draw_also_where_numbers_of_runs_differ():
+    scores = [rounded_scores(n_seeds, 4, seed) for seed, n_seeds in enumerate((3, 2, 4))]
+    assert mean_ranks(scores) == pytest.approx(ranks_by_drawing(scores))
+    alone = rounded_scores(7, 9)
+    by_scipy = rankdata(-alone, axis=0).mean(axis=1)
+    assert mean_ranks(alone[:, None]) == pytest.approx(by_scipy)
+
+
+def test_the_rank_of_two_is_the_probability_of_improvement():
+    a, b = rounded_scores(5, 8), rounded_scores(4, 8, 1)
+    assert mean_ranks([a, b])[0] == pytest.approx(2 - probability_of_improvement(a, b))
+    rank, other = mean_rank_bounds([a, b], generator(), replicates=500)
+    better = improvement_bounds(a, b, generator(), replicates=500)
+    assert (rank.low, rank.high) == pytest.approx((2 - better.high, 2 - better.low), abs=0.03)
+    assert (other.low, other.high) == pytest.approx((3 - rank.high, 3 - rank.low))
 
 
 def test_ranks_of_checkpoints_far_apart_are_certain_and_those_of_equals_are_not():
     scores = generator().normal(size=(3, 5, 4)) + np.array([100, 0, 0])[:, None, None]
-    best, *rest = mean_rank_bounds(scores, generator(), replicates=200)
+    best, *rest = mean_rank_bounds(list(scores), generator(), replicates=200)
     assert (best.value, best.low, best.high) == (1, 1, 1)
     assert all(bounds.low < 2.5 < bounds.high for bounds in rest)
 
@@ -154,3 +184,7 @@ def test_one_seed_and_other_tasks_are_refused():
         aggregate_bounds([[0.1, 0.2]], mean_over_tasks, generator())
     with pytest.raises(ValueError, match="2 tasks against 3"):
         probability_of_improvement(np.ones((2, 2)), np.ones((2, 3)))
+    with pytest.raises(ValueError, match="the same tasks"):
+        mean_ranks([np.ones((2, 2)), np.ones((2, 3))])
+    with pytest.raises(ValueError, match="one seed"):
+        mean_rank_bounds([np.ones((1, 2)), np.ones((3, 2))], generator())

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from harness.stats import (
     Sensitivity,
+    compare_regret,
     compare_sensitivity,
+    compare_shares,
     expected_best,
     regret_of_common_rate,
     sensitivity,
@@ -110,6 +113,49 @@ def test_of_runs_with_equal_validation_scores_the_earlier_one_is_the_best():
         picks = [list(pick) for pick in itertools.combinations(range(5), m)]
         every = np.mean([reported[pick][np.argmax(validation[pick])] for pick in picks])
         assert expected_best(validation, [m], reported)[0] == pytest.approx(every)
+
+
+def test_mean_regrets_are_compared_and_certain_where_seeds_agree():
+    # a: the common rate 1e-4 costs 0.2 and 0 (mean 0.1); b has one best rate.
+    a = np.repeat([[[0.9], [0.7], [0.6]], [[0.5], [0.8], [0.6]]], 3, axis=2)
+    b = np.repeat([[[0.6], [0.7], [0.6]], [[0.5], [0.8], [0.6]]], 3, axis=2)
+    found = compare_regret(a, b, RATES, generator(), replicates=50)
+    assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
+
+
+def test_a_regret_is_told_from_none_where_it_is_larger_than_the_noise():
+    noise = generator().normal(0, 0.01, (2, 2, 3, 5))
+    bests = np.array([[0.9, 0.5, 0.1], [0.1, 0.5, 0.9]])[..., None]
+    same = np.array([[0.1, 0.9, 0.1], [0.1, 0.9, 0.1]])[..., None]
+    found = compare_regret(bests + noise[0], same + noise[1], RATES, generator(), replicates=200)
+    assert 0 < found.low < found.value < found.high
+    assert found.value == pytest.approx(0.4, abs=0.02)
+
+
+def test_regret_is_absent_without_a_common_rate_and_open_with_one_seed():
+    a = [[[0.9, 0.8], [NAN, NAN]], [[NAN, NAN], [0.5, 0.6]]]
+    b = [[[0.9, 0.8], [0.5, 0.6]], [[0.9, 0.8], [0.5, 0.6]]]
+    assert compare_regret(a, b, RATES[:2], generator()) is None
+    single = [[[0.9, NAN], [0.5, 0.6]], [[0.4, 0.5], [0.5, 0.6]]]
+    found = compare_regret(single, b, RATES[:2], generator())
+    # Means 0.9 and 0.55, 0.45 and 0.55: the first rate is common, and costs 0 and 0.1.
+    assert found.value == pytest.approx(0.05)
+    assert (found.low, found.high) == (None, None)
+
+
+def test_shares_are_compared_as_newcombe_does():
+    # Newcombe (1998), table II: 56 of 70 against 48 of 80, 0.0524 to 0.3339; 9 of 10 against 3.
+    found = compare_shares(56, 70, 48, 80)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+    found = compare_shares(9, 10, 3, 10)
+    assert (found.low, found.high) == pytest.approx((0.1705, 0.8090), abs=5e-5)
+
+
+@pytest.mark.parametrize("counts", [(0, 18, 0, 18), (0, 18, 5, 12), (18, 18, 3, 20)])
+def test_bounds_of_shares_agree_with_statsmodels(counts):
+    found = compare_shares(*counts, confidence=0.9)
+    low, high = confint_proportions_2indep(*counts, method="newcomb", compare="diff", alpha=0.1)
+    assert (found.low, found.high) == pytest.approx((low, high))
 
 
 def test_the_expected_best_of_three_runs():
