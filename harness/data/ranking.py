@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +23,32 @@ class Judged:
     origin: str
 
 
+ReadCorpus = Callable[[Set[str] | None], pd.DataFrame]
+"""Reads the documents of these ids, or all of them: id, text, and title where there are some."""
+
+
 @dataclass(frozen=True)
 class RankingSource:
-    """The corpus and the judged topics of each split that the source has."""
+    """The judged topics of each split that a source has, and how to read its corpus."""
 
-    corpus: pd.DataFrame
     judged: dict[Role, Judged]
+    read_corpus: ReadCorpus
+
+
+@dataclass(frozen=True)
+class FurtherSource:
+    """The judged topics of a further collection, and how to read its corpus.
+
+    None: it ranks the corpus of the task itself.
+    """
+
+    judged: Judged
+    read_corpus: ReadCorpus | None
+
+
+def judged_documents(*judged: Judged) -> frozenset[str]:
+    """Name the documents that are judged for some query of these splits."""
+    return frozenset(name for some in judged for name in some.qrels["document_id"])
 
 
 def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
@@ -44,7 +65,7 @@ def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
         )
     keep = is_among(judged.queries["id"], judged.qrels["query_id"])
     queries = judged.queries.loc[keep, ["id", "text"]].reset_index(drop=True)
-    return Collection(queries, with_title(corpus), judged.qrels)
+    return Collection(queries, corpus, judged.qrels)
 
 
 def with_title(corpus: pd.DataFrame) -> pd.DataFrame:

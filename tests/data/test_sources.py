@@ -13,6 +13,8 @@ import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
 from harness.data.frames import is_among
+from harness.data.ranking import keep_judged_documents
+from harness.data.sources import fingerprint_part
 from harness.errors import DataError, SpecError
 from harness.spec import Retrieval
 from tests.data.conftest import make_task
@@ -190,6 +192,27 @@ def test_a_judged_corpus_holds_the_documents_judged_for_its_split(tmp_path: Path
     write_beir(tmp_path / "beir")
     _, parts = load_collections(tmp_path, corpus="judged")
     assert parts["test"].corpus["id"].tolist() == ["d5", "d6"]
+
+
+def test_a_judged_corpus_read_alone_is_that_of_the_whole_one(tmp_path: Path) -> None:
+    write_beir(tmp_path / "beir")
+    _, whole = load_collections(tmp_path)
+    corpus = tmp_path / "beir" / "corpus.jsonl"
+    unjudged = json.dumps({"_id": "d7", "text": "of no interest"})
+    corpus.write_text(f"{corpus.read_text()}\n{unjudged}\n")  # an id that is there twice
+    examples, _ = load_collections(tmp_path, corpus="judged")
+    for split, part in whole.items():
+        expected = keep_judged_documents(part, split)
+        assert examples.fingerprints[split] == fingerprint_part(expected)
+    with pytest.raises(DataError, match=r"corpus\.jsonl:9: id 'd7' occurs twice"):
+        load_collections(tmp_path)
+
+
+def test_a_corpus_without_the_judged_documents_is_named(tmp_path: Path) -> None:
+    write_beir(tmp_path / "beir")
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("q4 0 d77 1\n")
+    with pytest.raises(DataError, match="task small, test: none of the judged documents is in the"):
+        load_collections(tmp_path, corpus="judged")
 
 
 def test_training_pairs_come_in_qrels_order_and_only_from_the_corpus() -> None:
