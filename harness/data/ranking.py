@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.data.frames import Collection, is_among
+from harness.data.frames import Collection, Corpus, is_among
 from harness.errors import DataError
 from harness.spec import Role
 
@@ -51,7 +51,7 @@ def judged_documents(*judged: Judged) -> frozenset[str]:
     return frozenset(name for some in judged for name in some.qrels["document_id"])
 
 
-def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
+def make_collection(corpus: Corpus, judged: Judged) -> Collection:
     """Keep the queries that are judged, in the order of their file; all documents stay.
 
     Raises DataError where a judged query has no text.
@@ -80,7 +80,7 @@ def choose_queries(collection: Collection, rows: NDArray[np.int64]) -> Collectio
     queries = collection.queries.iloc[rows].reset_index(drop=True)
     qrels = collection.qrels
     qrels = qrels[is_among(qrels["query_id"], queries["id"])].reset_index(drop=True)
-    return Collection(queries, collection.corpus, qrels)
+    return Collection(queries, collection.ranked, qrels)
 
 
 def keep_judged_documents(collection: Collection, origin: str) -> Collection:
@@ -90,4 +90,4 @@ def keep_judged_documents(collection: Collection, origin: str) -> Collection:
     corpus = corpus[judged].reset_index(drop=True)
     if not len(corpus):
         raise DataError(f"{origin}: none of the judged documents is in the corpus")
-    return Collection(collection.queries, corpus, collection.qrels)
+    return Collection(collection.queries, Corpus(corpus), collection.qrels)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.data.fingerprints import combine_fingerprints, fingerprint_frame
-from harness.data.frames import Collection, Examples, count_examples, training_pairs
+from harness.data.frames import Collection, Corpus, Examples, count_examples, training_pairs
 from harness.data.hub import read_hub_collection, read_hub_frame, read_hub_ranking
 from harness.data.native import (
     has_role,
@@ -134,7 +134,7 @@ def _read_collections(
         further[name] = _read_further_topics(task, name, folder)
     sharing = [found.judged for found in further.values() if found.read_corpus is None]
     ranked = [*own.judged.values(), *sharing]
-    own_corpus = _read_corpus(task, own.read_corpus, ranked)  # one frame for all that rank it
+    own_corpus = _read_corpus(task, own.read_corpus, ranked)  # one for all that rank it
     parts: dict[str, Part] = {}
     for role in roles_to_read(task):
         parts[role] = make_collection(own_corpus, own.judged[role])
@@ -165,9 +165,10 @@ def _read_further_topics(task: Retrieval, name: str, root: Path | None) -> Furth
     return read_hub_collection(place.hub)
 
 
-def _read_corpus(task: Retrieval, read: ReadCorpus, ranked: list[Judged]) -> pd.DataFrame:
+def _read_corpus(task: Retrieval, read: ReadCorpus, ranked: list[Judged]) -> Corpus:
     """Read the documents that these splits rank, each with a title."""
-    return with_title(read(judged_documents(*ranked) if task.corpus == "judged" else None))
+    kept = judged_documents(*ranked) if task.corpus == "judged" else None
+    return Corpus(with_title(read(kept)))
 
 
 def _choose(part: Part, rows: NDArray[np.int64]) -> Part:

@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from harness.data import Collection, Examples, load_examples
 from harness.data.encode import EncodedCollection, encode
+from harness.data.fingerprints import fingerprint_frame
 from harness.data.hub import read_hub_collection
 from harness.data.lengths import effective_max_length
 from harness.errors import DataError
@@ -173,6 +174,23 @@ def test_a_collection_may_share_the_corpus_or_bring_its_own(tmp_path: Path) -> N
     assert len(nq.corpus) == 4
     # Ids have a name space a collection: query `a` and document `2` are others here.
     assert nq.queries.to_dict("list") == {"id": ["a"], "text": ["another first"]}
+
+
+def test_a_corpus_is_digested_once_for_all_that_rank_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trec(tmp_path)
+    write_beir(tmp_path / "beir")
+    digested = []
+
+    def spy(frame: pd.DataFrame) -> str:
+        digested.append(len(frame) if "title" in frame else "queries")
+        return fingerprint_frame(frame)
+
+    monkeypatch.setattr("harness.data.frames.fingerprint_frame", spy)
+    load_examples(search_task(dl=OTHER_TOPICS, nq=OTHER_WORLD), tmp_path)
+    assert digested.count("queries") == 5
+    assert [count for count in digested if count != "queries"] == [3, 4]
 
 
 def test_a_collection_has_its_own_template_and_length(

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.data.frames import is_among
+from harness.data.frames import Corpus, is_among
 from harness.data.ranking import keep_judged_documents
 from harness.data.sources import fingerprint_part
 from harness.errors import DataError, SpecError
@@ -218,7 +218,7 @@ def test_a_corpus_without_the_judged_documents_is_named(tmp_path: Path) -> None:
 def test_training_pairs_come_in_qrels_order_and_only_from_the_corpus() -> None:
     collection = Collection(
         pd.DataFrame({"id": ["q0", "q2"], "text": ["", ""]}),
-        pd.DataFrame({"id": ["d0", "d1", "d3"], "title": [""] * 3, "text": [""] * 3}),
+        Corpus(pd.DataFrame({"id": ["d0", "d1", "d3"], "title": [""] * 3, "text": [""] * 3})),
         pd.DataFrame(
             {
                 "query_id": ["q2", "q0", "q0", "q2"],
