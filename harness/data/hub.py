@@ -82,7 +82,7 @@ def _judged(
             "relevance": pd.Series(rows.column("score"), dtype="int64"),
         }
     )
-    return Judged(queries, unique_qrels(qrels, origin), origin)
+    return Judged(queries, unique_qrels(qrels, _place(origin)), origin)
 
 
 def _beir_texts(path: str, revision: str | None, name: str, kept: Kept = None) -> pd.DataFrame:
@@ -99,13 +99,13 @@ def _mldr_topics(place: HubCollection) -> Judged:
     ids = [str(value) for value in asked.column("query_id")]
     texts = [text.strip() for text in asked.column("query")]
     queries = text_frame(("id", "text"), zip(count(), ids, texts), _place(origin))
-    pairs = [
+    pairs = dict.fromkeys(
         (query, str(passage["docid"]), 1)
         for query, passages in zip(ids, asked.column("positive_passages"), strict=True)
         for passage in passages
-    ]
-    qrels = pd.DataFrame(pairs, columns=["query_id", "document_id", "relevance"])
-    return Judged(queries, unique_qrels(qrels, origin), origin)
+    )
+    qrels = pd.DataFrame(list(pairs), columns=["query_id", "document_id", "relevance"])
+    return Judged(queries, qrels, origin)
 
 
 def _mldr_documents(place: HubCollection, kept: Kept = None) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def read_cranfield_qrels(path: Path) -> pd.DataFrame:
         code = int(fields[2])
         rows.append((fields[0], fields[1], 0 if code < 0 else NO_INTEREST - code))
     qrels = pd.DataFrame(rows, columns=["query_id", "document_id", "relevance"])
-    return unique_qrels(qrels, str(path))
+    return unique_qrels(qrels, lambda row: f"{path}:{row + 1}")
 
 
 def _read_sections(path: Path) -> list[tuple[int, str, dict[str, str]]]:

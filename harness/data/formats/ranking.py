@@ -125,8 +125,7 @@ def read_qrels(path: Path) -> pd.DataFrame:
                 "relevance": pd.Series(grades, dtype="int64"),
             }
         ),
-        str(path),
-        first_line,
+        lambda row: f"{path}:{row + first_line}",
     )
 
 
@@ -136,14 +135,17 @@ def _judgement(line: str) -> list[str]:
     return fields if len(fields) >= BEIR_WIDTH else line.split()
 
 
-def unique_qrels(qrels: pd.DataFrame, origin: str, first_line: int = 1) -> pd.DataFrame:
-    """Refuse a pair with two different grades; a judgement that repeats another goes."""
+def unique_qrels(qrels: pd.DataFrame, place: Place) -> pd.DataFrame:
+    """Refuse a pair with two different grades; a judgement that repeats another goes.
+
+    `place` is asked for the row of the frame that the second grade is in.
+    """
     repeated = qrels.duplicated()
     twice = qrels.duplicated(["query_id", "document_id"]) & ~repeated
     if twice.any():
         row = int(twice.to_numpy().argmax())
         raise DataError(
-            f"{origin}:{row + first_line}: query {qrels['query_id'][row]!r} and document "
+            f"{place(row)}: query {qrels['query_id'][row]!r} and document "
             f"{qrels['document_id'][row]!r} have two different grades"
         )
     return qrels[~repeated].reset_index(drop=True)

@@ -166,7 +166,7 @@ def test_windows_share_at_most_half_of_their_tokens() -> None:
     windows = split_words([1] * 60, 13, 16)
     assert windows == [(n, n + 13) for n in (0, 7, 14, 21, 28, 35, 42)] + [(49, 60)]
     assert split_words([2, 2, 2, 2, 2, 2], 8, 3) == [(0, 4), (2, 6)]
-    assert split_words([1, 1, 1, 5, 5], 8, 3) == [(0, 4), (4, 5)]  # the last word alone is over half
+    assert split_words([1, 1, 1, 5, 5], 8, 3) == [(0, 4), (4, 5)]  # one word is over half
 
 
 def test_an_overlap_as_long_as_the_length_makes_few_windows(

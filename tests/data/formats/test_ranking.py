@@ -89,6 +89,9 @@ def test_a_judgement_may_be_repeated_but_not_contradicted(tmp_path: Path) -> Non
     assert len(read_qrels(tmp_path / "same")) == 1
     with pytest.raises(DataError, match="other:2: query 'q' and document 'd' have two different"):
         read_qrels(tmp_path / "other")
+    (tmp_path / "beir").write_text("query-id\tcorpus-id\tscore\nq\td\t1\nq\td\t1\nq\td\t2\n")
+    with pytest.raises(DataError, match="beir:4: query 'q' and document 'd' have two different"):
+        read_qrels(tmp_path / "beir")
 
 
 @pytest.mark.parametrize(
