@@ -60,9 +60,7 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
     for role in HELD_OUT:
         rule = getattr(task.splits, role)
         if isinstance(rule, HoldOut):
-            whole = parts["train"]
-            kept, held = hold_out(count_examples(whole), rule, role)
-            parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
+            parts["train"], parts[role] = _hold_out(task, parts["train"], rule, role)
     parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
     fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
     source = " and ".join(sorted(sources, reverse=True))
@@ -169,6 +167,18 @@ def _read_corpus(task: Retrieval, read: ReadCorpus, ranked: list[Judged]) -> Cor
     """Read the documents that these splits rank, each with a title."""
     kept = judged_documents(*ranked) if task.corpus == "judged" else None
     return Corpus(with_title(read(kept)))
+
+
+def _hold_out(task: Task, whole: Part, rule: HoldOut, role: Role) -> tuple[Part, Part]:
+    count = count_examples(whole)
+    if count < 2:
+        unit = "query" if isinstance(whole, Collection) else "example"
+        raise DataError(
+            f"task {task.name}: {role} can't be held out of {count} training {unit}; give more, "
+            f"or name a split of its own under `splits.{role}`"
+        )
+    kept, held = hold_out(count, rule, role)
+    return _choose(whole, kept), _choose(whole, held)
 
 
 def _choose(part: Part, rows: NDArray[np.int64]) -> Part:

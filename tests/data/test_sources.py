@@ -77,6 +77,14 @@ def test_fingerprints_say_which_split_changed(root: Path) -> None:
     assert after["test"] != before["test"]
 
 
+def test_what_can_not_be_held_out_is_named_with_its_task(root: Path) -> None:
+    write_sentences(root, "train.tsv", 1)
+    with pytest.raises(
+        DataError, match="task small: validation can't be held out of 1 training ex"
+    ):
+        load_examples(make_task("sequence_classification"), root)
+
+
 def test_limits_apply_after_the_hold_out(root: Path) -> None:
     splits = {"validation": {"fraction": 0.25}, "limit": {"train": 12, "validation": 3, "test": 4}}
     limited = load_examples(make_task("sequence_classification", splits=splits), root)
