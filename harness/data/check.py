@@ -78,17 +78,19 @@ def check_examples(examples: Examples) -> DataCheck:
     """Measure every split, and compare each two of them."""
     task = examples.task
     texts = {split: example_texts(task, part) for split, part in examples.parts.items()}
-    parts = []
+    parts: list[PartCheck] = []
+    corpora: dict[tuple[str, str, int | None], PartCheck] = {}
     for split, part in examples.parts.items():
-        length = task.max_length
         if isinstance(part, Collection):
             assert isinstance(task, Retrieval)
-            length = task.document_length(split)
             asked = _measure(split, describe(task, part), texts[split], task.query_max_length)
-            documents = _documents(task, split, part)
-            parts += [asked, _measure(f"{split}: documents", "", documents, length)]
+            template, length = task.document_template(split), task.document_length(split)
+            corpus = (part.corpus_fingerprint, template, length)
+            if corpus not in corpora:  # splits may rank the same millions
+                corpora[corpus] = _measure("", "", _documents(template, part.corpus), length)
+            parts += [asked, replace(corpora[corpus], name=f"{split}: documents")]
             continue
-        measured = _measure(split, describe(task, part), texts[split], length)
+        measured = _measure(split, describe(task, part), texts[split], task.max_length)
         parts.append(replace(measured, left_out=examples.left_out.get(split)))
     leaks = [
         leak
@@ -159,10 +161,10 @@ def percentiles(lengths: NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(int(value) for value in np.percentile(lengths, PERCENTILES, method="higher"))
 
 
-def _documents(task: Retrieval, split: str, part: Collection) -> list[Texts]:
+def _documents(template: str, corpus: pd.DataFrame) -> list[Texts]:
     """Give the rendered documents; one without title and text stays empty, template or not."""
-    rendered = render_template(task.document_template(split), part.corpus)
-    blank = (part.corpus["title"] + part.corpus["text"]).eq("")
+    rendered = render_template(template, corpus)
+    blank = (corpus["title"] + corpus["text"]).eq("")
     return [
         ("" if no_text else _even(text),) for text, no_text in zip(rendered, blank, strict=True)
     ]

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from harness.data import load_examples
 from harness.data.check import DataCheck, Leak, PartCheck, check_examples
+from harness.data.templates import render_template
 from harness.spec import Task
 from tests.data.conftest import make_task
 
@@ -133,6 +135,41 @@ def test_documents_without_a_text_and_documents_under_two_ids(tmp_path: Path) ->
     lost = "2 judgements, grade 1: 2; 1 of documents that the corpus lacks"
     assert part(found, "test").content == lost
     assert ("test", 1) in {(leak.second, leak.count) for leak in found.leaks}
+
+
+def test_a_corpus_that_splits_share_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus").write_text("1\tsome words\n2\tother words\n")
+    (tmp_path / "topics").write_text("a\tone\nb\ttwo\n")
+    (tmp_path / "qrels").write_text("a 0 1 1\nb 0 2 1\n")
+    topics = {"format": "trec", "queries": "topics", "qrels": "qrels"}
+    pair = {"queries": "topics", "qrels": "qrels"}
+    native = {"format": "trec", "corpus": "corpus", "train": pair, "test": pair}
+    task = make_task(
+        "retrieval",
+        document="{text}",
+        data={"native": native},
+        splits={"validation": {"fraction": 0.5}},
+        collections={
+            "same": {"native": topics},
+            "long": {"native": topics, "document": "A {text}"},
+        },
+    )
+    rendered = []
+
+    def spy(template: str, frame: pd.DataFrame) -> list[str]:
+        rendered.append(template)
+        return render_template(template, frame)
+
+    monkeypatch.setattr("harness.data.check.render_template", spy)
+    found = check_examples(load_examples(task, tmp_path))
+    assert rendered == ["{text}", "A {text}"]
+    words = {item.name: item.words for item in found.parts if "documents" in item.name}
+    splits = ("train", "validation", "test", "same")
+    assert words == {f"{split}: documents": (2, 2, 2, 2) for split in splits} | {
+        "long: documents": (3, 3, 3, 3)
+    }
 
 
 # --- what is known of the real extracts ---------------------------------------------
