@@ -285,6 +285,18 @@ def test_a_check_counts_the_short_rows_that_it_leaves_out(harness: Harness, tmp_
     assert "not_duplicate 5, duplicate 5; left out for too few fields: 0" in said.out
 
 
+def test_a_check_shows_a_text_with_several_labels(harness: Harness, tmp_path: Path) -> None:
+    folder = tmp_path / "SST-2"
+    folder.mkdir()
+    rows = ["sentence\tlabel", "so [good]\t1", "so [good] \t0", "bad\t0", *("fine\t1",) * 40]
+    (folder / "train.tsv").write_text("\n".join(["sentence\tlabel", *("fine\t1",) * 40]))
+    (folder / "dev.tsv").write_text("\n".join(rows))
+    said = harness("tasks", "check", "sst2", "--data-root", tmp_path)
+    assert said.code == 0, said.err
+    assert "test: 1 text has several labels so [good]: positive, negative" in said.out
+    assert "train: " not in said.out
+
+
 def test_checkpoints_are_listed_with_what_is_skipped(
     harness: Harness, world: SmallWorld, tmp_path: Path
 ) -> None:
