@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from harness.data.encode import Encoded, EncodedCollection
-from harness.data.frames import Collection
+from harness.data.frames import Collection, Corpus
 from harness.models.batch import collate
 from harness.models.decode import choose_answers, choose_tags, mark_answers
 from harness.models.heads import build_head
@@ -264,7 +264,7 @@ def test_questions_are_answered_in_order_with_all_their_golds(tmp_path, head):
 def collection() -> Collection:
     return Collection(
         queries=pd.DataFrame({"id": ["q2", "q1"], "text": ["a", "b"]}),
-        corpus=pd.DataFrame({"id": ids(9), "title": "", "text": "x"}),
+        ranked=Corpus(pd.DataFrame({"id": ids(9), "title": "", "text": "x"})),
         qrels=pd.DataFrame(
             {
                 "query_id": ["q1", "q2", "q1"],

@@ -19,7 +19,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from harness.batching import split_by_tokens
 from harness.data import load_examples
 from harness.data.encode import Encoded, EncodedCollection, encode
-from harness.data.frames import Collection
+from harness.data.frames import Collection, Corpus
 from harness.data.tokenizers import load_tokenizer
 from harness.execute.worker import Worker
 from harness.models.batch import Layout, collate
@@ -58,7 +58,7 @@ class BagOfWords:
 def collection(queries: int, documents: int, name: str) -> Collection:
     return Collection(
         pd.DataFrame({"id": [f"{name}{n}" for n in range(queries)], "text": "?"}),
-        pd.DataFrame({"id": [f"d{n}" for n in range(documents)], "title": "", "text": "x"}),
+        Corpus(pd.DataFrame({"id": [f"d{n}" for n in range(documents)], "title": "", "text": "x"})),
         pd.DataFrame(
             {
                 "query_id": [f"{name}{n}" for n in range(queries)],

@@ -123,6 +123,12 @@ def _print_parts(out: Console, card: Task, found: DataCheck, fingerprints: dict[
         content = "; ".join(filter(None, remarks))
         grid.add_row(part.name, *counts, fingerprints.get(part.name, ""), escape(content))
     out.print(grid)
+    for part in found.parts:
+        if part.contradiction is not None:
+            have = "text has" if part.contradictions == 1 else "texts have"
+            out.print(f"[yellow]{part.name}: {part.contradictions:,} {have} several labels[/]")
+            shown, labels = part.contradiction.texts, ", ".join(part.contradiction.labels)
+            out.print(f"    {escape(_short(shown))}: {escape(labels)}", soft_wrap=True)
     if not found.leaks:
         out.print("no example and no text of one split is in another")
     for leak in found.leaks:

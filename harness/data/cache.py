@@ -23,7 +23,7 @@ from harness.data.features import Encoded
 from harness.errors import InputError
 from harness.spec import canonical_json
 
-ENCODING = 3
+ENCODING = 4
 """Version of how features are made. It rises when the same input would give other features."""
 
 _TARGET = "target."

@@ -32,13 +32,23 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
+class Contradiction:
+    """The texts of examples that differ in their labels, and these labels."""
+
+    texts: Texts
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PartCheck:
     """One split, or the corpus of one.
 
     `content` says its labels; `empty` counts examples with a text of no words, `repeated` those
-    that stand before already; `words` are the numbers of words at `PERCENTILES`, `over` is the
-    share with more words than the card's length has tokens: at least these will not fit;
-    `left_out` counts rows of its file with too few fields, None where the card refuses them.
+    that stand before already, whatever their labels; `contradictions` counts the distinct texts
+    that have several labels, and `contradiction` is the first of them; `words` are the numbers of
+    words at `PERCENTILES`, `over` is the share with more words than the card's length has tokens:
+    at least these will not fit; `left_out` counts rows of its file with too few fields, None where
+    the card refuses them.
     """
 
     name: str
@@ -49,6 +59,8 @@ class PartCheck:
     words: tuple[int, ...]
     over: float | None
     left_out: int | None = None
+    contradictions: int = 0
+    contradiction: Contradiction | None = None
 
 
 @dataclass(frozen=True)
@@ -78,18 +90,29 @@ def check_examples(examples: Examples) -> DataCheck:
     """Measure every split, and compare each two of them."""
     task = examples.task
     texts = {split: example_texts(task, part) for split, part in examples.parts.items()}
-    parts = []
+    parts: list[PartCheck] = []
+    corpora: dict[tuple[str, str, int | None], PartCheck] = {}
     for split, part in examples.parts.items():
-        length = task.max_length
         if isinstance(part, Collection):
             assert isinstance(task, Retrieval)
-            length = task.document_length(split)
             asked = _measure(split, describe(task, part), texts[split], task.query_max_length)
-            documents = _documents(task, split, part)
-            parts += [asked, _measure(f"{split}: documents", "", documents, length)]
+            template, length = task.document_template(split), task.document_length(split)
+            corpus = (part.corpus_fingerprint, template, length)
+            if corpus not in corpora:  # splits may rank the same millions
+                corpora[corpus] = _measure("", "", _documents(template, part.corpus), length)
+            parts += [asked, replace(corpora[corpus], name=f"{split}: documents")]
             continue
-        measured = _measure(split, describe(task, part), texts[split], length)
-        parts.append(replace(measured, left_out=examples.left_out.get(split)))
+        measured = _measure(split, describe(task, part), texts[split], task.max_length)
+        labels = _labels(task, part)
+        found = [] if labels is None else _contradictions(texts[split], labels)
+        parts.append(
+            replace(
+                measured,
+                left_out=examples.left_out.get(split),
+                contradictions=len(found),
+                contradiction=next(iter(found), None),
+            )
+        )
     leaks = [
         leak
         for first, second in combinations(texts, 2)
@@ -159,10 +182,10 @@ def percentiles(lengths: NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(int(value) for value in np.percentile(lengths, PERCENTILES, method="higher"))
 
 
-def _documents(task: Retrieval, split: str, part: Collection) -> list[Texts]:
+def _documents(template: str, corpus: pd.DataFrame) -> list[Texts]:
     """Give the rendered documents; one without title and text stays empty, template or not."""
-    rendered = render_template(task.document_template(split), part.corpus)
-    blank = (part.corpus["title"] + part.corpus["text"]).eq("")
+    rendered = render_template(template, corpus)
+    blank = (corpus["title"] + corpus["text"]).eq("")
     return [
         ("" if no_text else _even(text),) for text, no_text in zip(rendered, blank, strict=True)
     ]
@@ -181,6 +204,26 @@ def _measure(name: str, content: str, texts: Sequence[Texts], length: int | None
         words=percentiles(totals),
         over=None if length is None else float((totals > length).mean()),
     )
+
+
+def _labels(task: Task, part: pd.DataFrame) -> list[str] | None:
+    """Give the label of each example as the card names it; None where a text has more than one."""
+    match task:
+        case SequenceClassification():
+            return [task.labels[index] for index in part["label"]]
+        case SequenceRegression():
+            return [f"{value:g}" for value in part["label"]]
+        case _:
+            return None
+
+
+def _contradictions(texts: Sequence[Texts], labels: Sequence[str]) -> list[Contradiction]:
+    """List the texts with several labels, both in the order of their rows."""
+    found: dict[Texts, dict[str, None]] = {}
+    for example, label in zip(texts, labels, strict=True):
+        if any(example):
+            found.setdefault(example, {})[label] = None
+    return [Contradiction(text, tuple(seen)) for text, seen in found.items() if len(seen) > 1]
 
 
 def _leaks(

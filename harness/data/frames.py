@@ -25,26 +25,46 @@ from harness.spec import Task
 
 
 @dataclass(frozen=True)
+class Corpus:
+    """Documents to rank: id, title ("" where there is none), text.
+
+    The splits that rank them hold the same object, so that millions of them are digested once.
+    """
+
+    documents: pd.DataFrame
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex digits of the content of the documents."""
+        return fingerprint_frame(self.documents)
+
+
+@dataclass(frozen=True)
 class Collection:
     """Queries, the documents to rank for them, and which document is how relevant to which query.
 
-    `queries`: id, text (only judged queries). `corpus`: id, title ("" where there is none), text.
-    `qrels`: query_id, document_id, relevance (int64); a document of theirs may lack in the corpus.
+    `queries`: id, text (only judged queries). `qrels`: query_id, document_id, relevance (int64); a
+    document of theirs may lack in the corpus.
     """
 
     queries: pd.DataFrame
-    corpus: pd.DataFrame
+    ranked: Corpus
     qrels: pd.DataFrame
+
+    @property
+    def corpus(self) -> pd.DataFrame:
+        """The documents: id, title, text."""
+        return self.ranked.documents
 
     @cached_property
     def queries_fingerprint(self) -> str:
         """16 hex digits of the content of the queries."""
         return fingerprint_frame(self.queries)
 
-    @cached_property
+    @property
     def corpus_fingerprint(self) -> str:
         """16 hex digits of the content of the corpus."""
-        return fingerprint_frame(self.corpus)
+        return self.ranked.fingerprint
 
 
 @dataclass(frozen=True)

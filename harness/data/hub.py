@@ -6,16 +6,22 @@ network may be used: `HF_HUB_OFFLINE` does, and a set that is not there is named
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Set
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pandas as pd
 
-from harness.data.formats.ranking import beir_frame, unique_qrels, unique_texts
-from harness.data.ranking import Judged, RankingSource
+from harness.data.formats.ranking import Kept, Place, beir_frame, text_frame, unique_qrels
+from harness.data.ranking import FurtherSource, Judged, RankingSource
 from harness.data.rows import Rows
 from harness.data.standard import standard_frame
 from harness.errors import AbsentDataError, DataError
 from harness.spec import HubCollection, HubSource, Role, Task
+
+ROWS_AT_ONCE = 10_000
+"""Rows of a corpus that are Python objects at once."""
 
 
 def read_hub_frame(task: Task, source: HubSource, split: str) -> pd.DataFrame:
@@ -38,30 +44,30 @@ def read_hub_rows(source: HubSource, split: str) -> Rows:
 
 
 def read_hub_ranking(source: HubSource, splits: dict[Role, str]) -> RankingSource:
-    """Read a repository in BEIR's layout.
+    """Read the topics of a repository in BEIR's layout; its corpus can be read afterwards.
 
     Its configurations `corpus` and `queries` hold the texts; the splits of the sister repository
     `<path>-qrels` hold the judgements.
     """
-    corpus = _beir_texts(source.path, source.revision, "corpus")
     queries = _beir_texts(source.path, source.revision, "queries")
     judged: dict[Role, Judged] = {
         role: _judged(queries, f"{source.path}-qrels", None, None, split)
         for role, split in splits.items()
     }
-    return RankingSource(corpus, judged)
+    return RankingSource(judged, partial(_beir_texts, source.path, source.revision, "corpus"))
 
 
-def read_hub_collection(place: HubCollection) -> tuple[pd.DataFrame, Judged]:
-    """Read the corpus and the judged topics of a further collection, by its layout."""
+def read_hub_collection(place: HubCollection) -> FurtherSource:
+    """Read the topics of a further collection, by its layout; its corpus can be read afterwards."""
     path, revision = place.path, place.revision
     if place.layout == "mldr":
-        return _read_mldr(place)
-    corpus = _beir_texts(path, revision, "corpus")
+        return FurtherSource(_mldr_topics(place), partial(_mldr_documents, place))
     queries = _beir_texts(path, revision, "queries")
     if place.layout == "beir":
-        return corpus, _judged(queries, f"{path}-qrels", None, None, place.split)
-    return corpus, _judged(queries, path, "default", revision, place.split)
+        judged = _judged(queries, f"{path}-qrels", None, None, place.split)
+    else:
+        judged = _judged(queries, path, "default", revision, place.split)
+    return FurtherSource(judged, partial(_beir_texts, path, revision, "corpus"))
 
 
 def _judged(
@@ -76,36 +82,62 @@ def _judged(
             "relevance": pd.Series(rows.column("score"), dtype="int64"),
         }
     )
-    return Judged(queries, unique_qrels(qrels, origin), origin)
+    return Judged(queries, unique_qrels(qrels, _place(origin)), origin)
 
 
-def _beir_texts(path: str, revision: str | None, name: str) -> pd.DataFrame:
+def _beir_texts(path: str, revision: str | None, name: str, kept: Kept = None) -> pd.DataFrame:
     table = _load(path, name, revision, None)
-    items = table.select_columns([c for c in ("_id", "title", "text") if c in table.features])
-    return beir_frame(items.to_list(), f"{path}/{name}")
+    table = table.select_columns([c for c in ("_id", "title", "text") if c in table.features])
+    place = _place(f"{path}/{name}")
+    return beir_frame(_items(table, "_id", f"{path}/{name}", kept), place, kept)
 
 
-def _read_mldr(place: HubCollection) -> tuple[pd.DataFrame, Judged]:
-    """Read MLDR's layout: documents `docid, text`; a row a query, with its positive passages."""
+def _mldr_topics(place: HubCollection) -> Judged:
+    """Read a row a query, with its positive passages, of MLDR's layout."""
     origin = f"{place.path}[{place.split}]"
-    documents = _load(place.path, "corpus", place.revision, None)
-    corpus = pd.DataFrame(
-        {
-            "id": [str(value) for value in documents["docid"]],
-            "text": [text.strip() for text in documents["text"]],
-        }
-    )
     asked = Rows(dict(_load(place.path, "default", place.revision, place.split)[:]), origin)
     ids = [str(value) for value in asked.column("query_id")]
-    queries = pd.DataFrame({"id": ids, "text": [text.strip() for text in asked.column("query")]})
-    pairs = [
+    texts = [text.strip() for text in asked.column("query")]
+    queries = text_frame(("id", "text"), zip(count(), ids, texts), _place(origin))
+    pairs = dict.fromkeys(
         (query, str(passage["docid"]), 1)
         for query, passages in zip(ids, asked.column("positive_passages"), strict=True)
         for passage in passages
-    ]
-    qrels = pd.DataFrame(pairs, columns=["query_id", "document_id", "relevance"])
-    judged = Judged(unique_texts(queries, origin), unique_qrels(qrels, origin), origin)
-    return unique_texts(corpus, f"{place.path}/corpus"), judged
+    )
+    qrels = pd.DataFrame(list(pairs), columns=["query_id", "document_id", "relevance"])
+    return Judged(queries, qrels, origin)
+
+
+def _mldr_documents(place: HubCollection, kept: Kept = None) -> pd.DataFrame:
+    """Read documents `docid, text` of MLDR's layout."""
+    origin = f"{place.path}/corpus"
+    table = _load(place.path, "corpus", place.revision, None)
+    items = _items(table.select_columns(["docid", "text"]), "docid", origin, kept)
+    rows = ((number, str(item["docid"]), item["text"].strip()) for number, item in items)
+    return text_frame(("id", "text"), rows, _place(origin), kept)
+
+
+def _items(
+    table: Any, column: str, origin: str, kept: Kept
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give the rows of these ids, or all, with their numbers, a piece of the table at a time."""
+    if not len(table):
+        raise DataError(f"{origin}: it is empty")
+    for begin in range(0, len(table), ROWS_AT_ONCE):
+        some: Sequence[int] = range(begin, min(begin + ROWS_AT_ONCE, len(table)))
+        if kept is not None and column in table.features:
+            ids = table.select_columns([column]).select(some).to_list()
+            # A row without an id is kept to be refused by name.
+            some = [n for n, row in zip(some, ids, strict=True) if _is_kept(row[column], kept)]
+        yield from zip(some, table.select(some).to_list(), strict=True)
+
+
+def _is_kept(value: Any, kept: Set[str]) -> bool:
+    return value is None or str(value) in kept
+
+
+def _place(origin: str) -> Place:
+    return lambda row: f"{origin}: row {row}"
 
 
 def _class_names(feature: Any) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +17,7 @@ from harness.data.formats.ranking import read_beir_texts, read_qrels, read_tsv_t
 from harness.data.formats.record import read_record
 from harness.data.formats.squad import read_squad
 from harness.data.formats.tables import read_table
-from harness.data.ranking import Judged, RankingSource
+from harness.data.ranking import FurtherSource, Judged, RankingSource
 from harness.data.rows import Rows
 from harness.data.standard import standard_frame
 from harness.errors import DataError
@@ -119,7 +120,7 @@ def _read_rows(task: Task, source: NativeSource, path: Path) -> Rows:
 def read_native_ranking(
     task: Task, source: NativeSource, root: Path, roles: tuple[Role, ...]
 ) -> RankingSource:
-    """Read the corpus, topics and judgements of a retrieval task."""
+    """Read the topics and judgements of a retrieval task; its corpus can be read afterwards."""
     match source:
         case BeirFolder():
             corpus, topics = (root / name for name in _beir_texts(source.folder))
@@ -130,32 +131,32 @@ def read_native_ranking(
             judged = {
                 role: Judged(queries, read_qrels(path), str(path)) for role, path in paths.items()
             }
-            return RankingSource(read_beir_texts(corpus), judged)
+            return RankingSource(judged, partial(read_beir_texts, corpus))
         case TrecFiles():
             judged = {}
             for role in roles:
                 place = getattr(source, role)
                 judged[role] = _read_topics(root, place.queries, place.qrels)
-            return RankingSource(read_tsv_texts(root / source.corpus), judged)
+            return RankingSource(judged, partial(read_tsv_texts, root / source.corpus))
         case CranfieldFiles():
             qrels = read_cranfield_qrels(root / source.qrels)
             queries = read_cranfield_queries(root / source.queries)
             every = Judged(queries, qrels, str(root / source.qrels))
-            return RankingSource(read_cranfield_documents(root / source.corpus), {"train": every})
+            documents = partial(read_cranfield_documents, root / source.corpus)
+            return RankingSource({"train": every}, documents)
     raise DataError(f"task {task.name}: format {source.format} does not hold a task of {task.kind}")
 
 
-def read_native_collection(
-    place: TrecCollection | BeirCollection, root: Path, own_corpus: pd.DataFrame
-) -> tuple[pd.DataFrame, Judged]:
-    """Read the corpus and the judged topics of a further collection."""
+def read_native_collection(place: TrecCollection | BeirCollection, root: Path) -> FurtherSource:
+    """Read the judged topics of a further collection; its corpus can be read afterwards."""
     if isinstance(place, BeirCollection):
         corpus, topics = (root / name for name in _beir_texts(place.folder))
         qrels = root / _beir_qrels(place.folder, place.qrels)
         judged = Judged(read_beir_texts(topics), read_qrels(qrels), str(qrels))
-        return read_beir_texts(corpus), judged
+        return FurtherSource(judged, partial(read_beir_texts, corpus))
     judged = _read_topics(root, place.queries, place.qrels)
-    return (own_corpus if place.corpus is None else read_tsv_texts(root / place.corpus)), judged
+    own = None if place.corpus is None else partial(read_tsv_texts, root / place.corpus)
+    return FurtherSource(judged, own)
 
 
 def _read_topics(root: Path, queries: str, qrels: str) -> Judged:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from harness.data.encode.layout import pair_layout, text_layout
-from harness.data.frames import Collection, is_among
+from harness.data.frames import Collection, Corpus, is_among
 from harness.data.templates import columns_of, render, render_template
 from harness.data.tokenizers import bare_tokenizer
 from harness.spec import (
@@ -43,7 +43,7 @@ def made_up_example(task: Task) -> pd.DataFrame | Collection:
         case Retrieval():
             return Collection(
                 pd.DataFrame({"id": ["<query id>"], "text": ["<text>"]}),
-                pd.DataFrame({"id": ["<id>"], "title": ["<title>"], "text": ["<text>"]}),
+                Corpus(pd.DataFrame({"id": ["<id>"], "title": ["<title>"], "text": ["<text>"]})),
                 pd.DataFrame(
                     {"query_id": ["<query id>"], "document_id": ["<id>"], "relevance": [1]}
                 ),

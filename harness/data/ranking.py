@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.data.frames import Collection, is_among
+from harness.data.frames import Collection, Corpus, is_among
 from harness.errors import DataError
 from harness.spec import Role
 
@@ -22,15 +23,35 @@ class Judged:
     origin: str
 
 
+ReadCorpus = Callable[[Set[str] | None], pd.DataFrame]
+"""Reads the documents of these ids, or all of them: id, text, and title where there are some."""
+
+
 @dataclass(frozen=True)
 class RankingSource:
-    """The corpus and the judged topics of each split that the source has."""
+    """The judged topics of each split that a source has, and how to read its corpus."""
 
-    corpus: pd.DataFrame
     judged: dict[Role, Judged]
+    read_corpus: ReadCorpus
 
 
-def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
+@dataclass(frozen=True)
+class FurtherSource:
+    """The judged topics of a further collection, and how to read its corpus.
+
+    None: it ranks the corpus of the task itself.
+    """
+
+    judged: Judged
+    read_corpus: ReadCorpus | None
+
+
+def judged_documents(*judged: Judged) -> frozenset[str]:
+    """Name the documents that are judged for some query of these splits."""
+    return frozenset(name for some in judged for name in some.qrels["document_id"])
+
+
+def make_collection(corpus: Corpus, judged: Judged) -> Collection:
     """Keep the queries that are judged, in the order of their file; all documents stay.
 
     Raises DataError where a judged query has no text.
@@ -44,7 +65,7 @@ def make_collection(corpus: pd.DataFrame, judged: Judged) -> Collection:
         )
     keep = is_among(judged.queries["id"], judged.qrels["query_id"])
     queries = judged.queries.loc[keep, ["id", "text"]].reset_index(drop=True)
-    return Collection(queries, with_title(corpus), judged.qrels)
+    return Collection(queries, corpus, judged.qrels)
 
 
 def with_title(corpus: pd.DataFrame) -> pd.DataFrame:
@@ -59,7 +80,7 @@ def choose_queries(collection: Collection, rows: NDArray[np.int64]) -> Collectio
     queries = collection.queries.iloc[rows].reset_index(drop=True)
     qrels = collection.qrels
     qrels = qrels[is_among(qrels["query_id"], queries["id"])].reset_index(drop=True)
-    return Collection(queries, collection.corpus, qrels)
+    return Collection(queries, collection.ranked, qrels)
 
 
 def keep_judged_documents(collection: Collection, origin: str) -> Collection:
@@ -69,4 +90,4 @@ def keep_judged_documents(collection: Collection, origin: str) -> Collection:
     corpus = corpus[judged].reset_index(drop=True)
     if not len(corpus):
         raise DataError(f"{origin}: none of the judged documents is in the corpus")
-    return Collection(collection.queries, corpus, collection.qrels)
+    return Collection(collection.queries, Corpus(corpus), collection.qrels)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.data.fingerprints import combine_fingerprints, fingerprint_frame
-from harness.data.frames import Collection, Examples, count_examples, training_pairs
+from harness.data.frames import Collection, Corpus, Examples, count_examples, training_pairs
 from harness.data.hub import read_hub_collection, read_hub_frame, read_hub_ranking
 from harness.data.native import (
     has_role,
@@ -18,7 +18,12 @@ from harness.data.native import (
     read_native_ranking,
 )
 from harness.data.ranking import (
+    FurtherSource,
+    Judged,
+    RankingSource,
+    ReadCorpus,
     choose_queries,
+    judged_documents,
     keep_judged_documents,
     make_collection,
     with_title,
@@ -55,9 +60,7 @@ def load_examples(task: Task, data_root: Path | None) -> Examples:
     for role in HELD_OUT:
         rule = getattr(task.splits, role)
         if isinstance(rule, HoldOut):
-            whole = parts["train"]
-            kept, held = hold_out(count_examples(whole), rule, role)
-            parts["train"], parts[role] = _choose(whole, kept), _choose(whole, held)
+            parts["train"], parts[role] = _hold_out(task, parts["train"], rule, role)
     parts = {split: _limited(task, parts[split], split) for split in (*ROLES, *task.further)}
     fingerprints = {split: fingerprint_part(part) for split, part in parts.items()}
     source = " and ".join(sorted(sources, reverse=True))
@@ -117,29 +120,65 @@ def _read_frame(task: Task, root: Path | None, split: str, left_out: dict[str, i
 def _read_collections(
     task: Retrieval, root: Path | None, data_root: Path | None, sources: set[str]
 ) -> dict[str, Part]:
-    """Read the task's own collection a role, then the further ones; note their kinds of source."""
+    """Read the task's own collection a role, then the further ones; note their kinds of source.
+
+    Topics come first: of a judged corpus only the documents that they need are read.
+    """
+    own = _read_topics(task, root)
+    further = {}
+    for name in task.collections or {}:
+        folder = collection_root(task, name, data_root)
+        sources.add("hub" if folder is None else "native")
+        further[name] = _read_further_topics(task, name, folder)
+    sharing = [found.judged for found in further.values() if found.read_corpus is None]
+    ranked = [*own.judged.values(), *sharing]
+    own_corpus = _read_corpus(task, own.read_corpus, ranked)  # one for all that rank it
+    parts: dict[str, Part] = {}
+    for role in roles_to_read(task):
+        parts[role] = make_collection(own_corpus, own.judged[role])
+    for name, found in further.items():
+        corpus = own_corpus
+        if found.read_corpus is not None:
+            corpus = _read_corpus(task, found.read_corpus, [found.judged])
+        parts[name] = make_collection(corpus, found.judged)
+    return parts
+
+
+def _read_topics(task: Retrieval, root: Path | None) -> RankingSource:
     roles = roles_to_read(task)
     if root is not None:
         assert task.data.native is not None
-        source = read_native_ranking(task, task.data.native, root, roles)
-    else:
-        assert task.data.hub is not None
-        source = read_hub_ranking(task.data.hub, {role: _hub_split(task, role) for role in roles})
-    own_corpus = with_title(source.corpus)  # one frame for all splits that rank it
-    parts: dict[str, Part] = {
-        role: make_collection(own_corpus, source.judged[role]) for role in roles
-    }
-    for name, place in (task.collections or {}).items():
-        folder = collection_root(task, name, data_root)
-        if folder is not None:
-            assert place.native is not None
-            corpus, judged = read_native_collection(place.native, folder, own_corpus)
-        else:
-            assert place.hub is not None
-            corpus, judged = read_hub_collection(place.hub)
-        sources.add("hub" if folder is None else "native")
-        parts[name] = make_collection(corpus, judged)
-    return parts
+        return read_native_ranking(task, task.data.native, root, roles)
+    assert task.data.hub is not None
+    return read_hub_ranking(task.data.hub, {role: _hub_split(task, role) for role in roles})
+
+
+def _read_further_topics(task: Retrieval, name: str, root: Path | None) -> FurtherSource:
+    assert task.collections is not None
+    place = task.collections[name]
+    if root is not None:
+        assert place.native is not None
+        return read_native_collection(place.native, root)
+    assert place.hub is not None
+    return read_hub_collection(place.hub)
+
+
+def _read_corpus(task: Retrieval, read: ReadCorpus, ranked: list[Judged]) -> Corpus:
+    """Read the documents that these splits rank, each with a title."""
+    kept = judged_documents(*ranked) if task.corpus == "judged" else None
+    return Corpus(with_title(read(kept)))
+
+
+def _hold_out(task: Task, whole: Part, rule: HoldOut, role: Role) -> tuple[Part, Part]:
+    count = count_examples(whole)
+    if count < 2:
+        unit = "query" if isinstance(whole, Collection) else "example"
+        raise DataError(
+            f"task {task.name}: {role} can't be held out of {count} training {unit}; give more, "
+            f"or name a split of its own under `splits.{role}`"
+        )
+    kept, held = hold_out(count, rule, role)
+    return _choose(whole, kept), _choose(whole, held)
 
 
 def _choose(part: Part, rows: NDArray[np.int64]) -> Part:

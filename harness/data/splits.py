@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import DataError
 from harness.seeding import numpy_generator
 from harness.spec import ROLES, HoldOut, Limit, Role
 
@@ -13,12 +12,11 @@ from harness.spec import ROLES, HoldOut, Limit, Role
 def hold_out(
     count: int, rule: HoldOut, role: Role = "validation"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Part the rows 0..count-1 into (training, held out), both ascending.
+    """Part the rows 0..count-1, at least two, into (training, held out), both ascending.
 
     The part held out has round(fraction x count) rows; neither part is left empty.
     """
-    if count < 2:
-        raise DataError(f"a {role} split can't be held out of {count} training examples")
+    assert count > 1
     size = min(max(round(rule.fraction * count), 1), count - 1)
     name = "holdout" if role == "validation" else "holdout-test"
     order = numpy_generator(rule.seed, name).permutation(count)

@@ -202,7 +202,9 @@ class TokenClassification(TaskOfRows):
     words: str = "tokens"
     tags: str = "tags"
     labels: tuple[str, ...] = Field(min_length=1, description="entity types, without B- and I-")
-    overlap: int = Field(16, ge=0, description="words shared by windows of a long sentence")
+    overlap: int = Field(
+        16, ge=0, description="words shared by windows of a long sentence, at most half of one"
+    )
     tag_numbers: tuple[str, ...] | None = Field(
         None, description="tags behind numbers that a source does not name; None: `tag_names`"
     )

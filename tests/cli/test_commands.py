@@ -301,6 +301,18 @@ def test_rank_prints_all_tasks_as_one(harness: Harness, tmp_path: Path) -> None:
     assert harness("rank", folder, "--format", "latex").out.count(r"\toprule") == 1
 
 
+def test_a_check_shows_a_text_with_several_labels(harness: Harness, tmp_path: Path) -> None:
+    folder = tmp_path / "SST-2"
+    folder.mkdir()
+    rows = ["sentence\tlabel", "so [good]\t1", "so [good] \t0", "bad\t0", *("fine\t1",) * 40]
+    (folder / "train.tsv").write_text("\n".join(["sentence\tlabel", *("fine\t1",) * 40]))
+    (folder / "dev.tsv").write_text("\n".join(rows))
+    said = harness("tasks", "check", "sst2", "--data-root", tmp_path)
+    assert said.code == 0, said.err
+    assert "test: 1 text has several labels so [good]: positive, negative" in said.out
+    assert "train: " not in said.out
+
+
 def test_checkpoints_are_listed_with_what_is_skipped(
     harness: Harness, world: SmallWorld, tmp_path: Path
 ) -> None:

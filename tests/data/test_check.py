@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from harness.data import load_examples
-from harness.data.check import DataCheck, Leak, PartCheck, check_examples
+from harness.data.check import Contradiction, DataCheck, Leak, PartCheck, check_examples
+from harness.data.templates import render_template
 from harness.spec import Task
 from tests.data.conftest import make_task
 
@@ -51,6 +53,30 @@ def test_empty_and_repeated_examples_and_lengths_are_counted(tmp_path: Path) -> 
     assert (train.examples, train.empty, train.repeated) == (4, 1, 1)
     assert train.words == (6, 6, 6, 6)
     assert train.over == 0.5
+
+
+def test_texts_with_several_labels_are_counted_and_one_is_shown(tmp_path: Path) -> None:
+    task = pair_task(tmp_path)
+    pairs = [("a", "b", "1"), ("c", "d", "0"), ("a", "b", "1"), ("c", " d", "1"), ("c", "d", "0")]
+    write_pairs(tmp_path / "dev.tsv", [*pairs, ("b", "a", "0"), ("e", "", "0"), ("e", "", "1")])
+    found = check_examples(load_examples(task, tmp_path))
+    dev = part(found, "validation")
+    assert (dev.repeated, dev.contradictions) == (4, 2)  # (c, d) three times, (e, "") twice
+    assert dev.contradiction == Contradiction(("c", "d"), ("negative", "positive"))
+    train, test = part(found, "train"), part(found, "test")
+    assert train.contradiction == Contradiction(PAIRS[0][:2], ("positive", "negative"))
+    assert (test.contradictions, test.contradiction) == (0, None)
+
+
+def test_a_text_with_two_scores_is_a_contradiction(tmp_path: Path) -> None:
+    rows = [("it rains", "2.5"), ("it rains", "2.50"), ("it  pours", "1"), ("it pours", "5")]
+    for name in ("train", "test"):
+        lines = ["sentence\tlabel", *map("\t".join, rows)]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(lines))
+    task = make_task("sequence_regression", text=["sentence"])
+    test = part(check_examples(load_examples(task, tmp_path)), "test")
+    assert (test.repeated, test.contradictions) == (2, 1)
+    assert test.contradiction == Contradiction(("it pours",), ("1", "5"))
 
 
 def test_shared_examples_and_shared_texts_are_told_apart(tmp_path: Path) -> None:
@@ -133,6 +159,41 @@ def test_documents_without_a_text_and_documents_under_two_ids(tmp_path: Path) ->
     lost = "2 judgements, grade 1: 2; 1 of documents that the corpus lacks"
     assert part(found, "test").content == lost
     assert ("test", 1) in {(leak.second, leak.count) for leak in found.leaks}
+
+
+def test_a_corpus_that_splits_share_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus").write_text("1\tsome words\n2\tother words\n")
+    (tmp_path / "topics").write_text("a\tone\nb\ttwo\n")
+    (tmp_path / "qrels").write_text("a 0 1 1\nb 0 2 1\n")
+    topics = {"format": "trec", "queries": "topics", "qrels": "qrels"}
+    pair = {"queries": "topics", "qrels": "qrels"}
+    native = {"format": "trec", "corpus": "corpus", "train": pair, "test": pair}
+    task = make_task(
+        "retrieval",
+        document="{text}",
+        data={"native": native},
+        splits={"validation": {"fraction": 0.5}},
+        collections={
+            "same": {"native": topics},
+            "long": {"native": topics, "document": "A {text}"},
+        },
+    )
+    rendered = []
+
+    def spy(template: str, frame: pd.DataFrame) -> list[str]:
+        rendered.append(template)
+        return render_template(template, frame)
+
+    monkeypatch.setattr("harness.data.check.render_template", spy)
+    found = check_examples(load_examples(task, tmp_path))
+    assert rendered == ["{text}", "A {text}"]
+    words = {item.name: item.words for item in found.parts if "documents" in item.name}
+    splits = ("train", "validation", "test", "same")
+    assert words == {f"{split}: documents": (2, 2, 2, 2) for split in splits} | {
+        "long: documents": (3, 3, 3, 3)
+    }
 
 
 # --- what is known of the real extracts ---------------------------------------------

@@ -15,12 +15,14 @@ from transformers import PreTrainedTokenizerFast
 
 from harness.data import Collection, Examples, load_examples
 from harness.data.encode import EncodedCollection, encode
+from harness.data.fingerprints import fingerprint_frame
+from harness.data.hub import read_hub_collection
 from harness.data.lengths import effective_max_length
 from harness.errors import DataError
 from harness.execute.worker import Worker
 from harness.launch.preflight import measure
 from harness.predictions import read_predictions
-from harness.spec import Run, TaskOfRows
+from harness.spec import HubCollection, Run, TaskOfRows
 from tests.data.conftest import make_task
 from tests.small_world import SmallWorld
 
@@ -174,6 +176,23 @@ def test_a_collection_may_share_the_corpus_or_bring_its_own(tmp_path: Path) -> N
     assert nq.queries.to_dict("list") == {"id": ["a"], "text": ["another first"]}
 
 
+def test_a_corpus_is_digested_once_for_all_that_rank_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trec(tmp_path)
+    write_beir(tmp_path / "beir")
+    digested = []
+
+    def spy(frame: pd.DataFrame) -> str:
+        digested.append(len(frame) if "title" in frame else "queries")
+        return fingerprint_frame(frame)
+
+    monkeypatch.setattr("harness.data.frames.fingerprint_frame", spy)
+    load_examples(search_task(dl=OTHER_TOPICS, nq=OTHER_WORLD), tmp_path)
+    assert digested.count("queries") == 5
+    assert [count for count in digested if count != "queries"] == [3, 4]
+
+
 def test_a_collection_has_its_own_template_and_length(
     tmp_path: Path, byte_level: PreTrainedTokenizerFast
 ) -> None:
@@ -237,6 +256,36 @@ def test_collections_of_the_hub_come_in_three_layouts(
     assert mteb.queries["text"].tolist() == ["b"]
     assert mldr.qrels.to_numpy().tolist() == [["q", "y", 1]]
     assert mldr.corpus["text"].tolist() == ["long one", "long two"]
+
+
+def test_of_the_hub_only_rows_of_documents_kept_become_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_OFFLINE", True)
+    monkeypatch.setattr("harness.data.hub.ROWS_AT_ONCE", 2)
+    texts = ["four", None, "six", "seven", None]  # a text that is made of None is an error
+    queries = {"_id": ["1"], "text": ["a"]}
+    pairs = {"query-id": ["1"], "corpus-id": ["4"], "score": [1]}
+    documents = {"_id": [4, 5, 6, 7, 6], "text": texts}
+    save_configs(tmp_path / "mteb", corpus=documents, queries=queries, default=pairs)
+    asked = {"query_id": ["1"], "query": ["a"], "positive_passages": [[{"docid": "4"}]]}
+    documents = {"docid": [4, 5, 6, 7, 6], "text": [*texts[:4], "again"]}
+    save_configs(tmp_path / "mldr", corpus=documents, default=asked)
+
+    def read(layout: str, *kept: str) -> list[list[str]]:
+        place = HubCollection.model_validate({"path": str(tmp_path / layout), "layout": layout})
+        read_corpus = read_hub_collection(place).read_corpus
+        assert read_corpus is not None
+        return read_corpus(frozenset(kept))[["id", "text"]].to_numpy().tolist()
+
+    assert read("mteb", "4", "7", "8") == [["4", "four"], ["7", "seven"]]
+    assert read("mldr", "4", "7", "8") == [["4", "four"], ["7", "seven"]]
+    assert read("mteb", "8") == read("mldr", "8") == []
+    with pytest.raises(DataError, match="mteb/corpus: row 4: needs `_id` and `text`"):
+        read("mteb", "6")
+    with pytest.raises(DataError, match="mldr/corpus: row 4: id '6' occurs twice"):
+        read("mldr", "6")
 
 
 def save_configs(folder: Path, **configs: dict[str, list[Any]]) -> None:

@@ -12,9 +12,9 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, Sequence, Value
 
 from harness.data import Collection, load_examples
-from harness.data.hub import read_hub_rows
+from harness.data.hub import read_hub_collection, read_hub_rows
 from harness.errors import AbsentDataError, DataError
-from harness.spec import HubSource
+from harness.spec import HubCollection, HubSource
 from tests.data.conftest import make_task
 
 
@@ -149,6 +149,33 @@ def test_a_beir_repository_has_a_sister_with_its_qrels(tmp_path: Path) -> None:
         "document_id": ["d2"],
         "relevance": [2],
     }
+
+
+def test_faults_of_a_ranking_are_named_by_their_rows(tmp_path: Path) -> None:
+    texts = Features({"_id": Value("string"), "text": Value("string")})
+    pairs = Features(
+        {"query-id": Value("string"), "corpus-id": Value("string"), "score": Value("int64")}
+    )
+    folder = tmp_path / "marco"
+    for name, ids in (("corpus", ["a", "b", "b"]), ("queries", ["1", "2"])):
+        save(folder / name, texts, **{name: {"_id": ids, "text": ids}})
+    (folder / "README.md").write_text(
+        "---\nconfigs:\n"
+        "- config_name: corpus\n  data_files: [{split: corpus, path: corpus/corpus.parquet}]\n"
+        "- config_name: queries\n  data_files: [{split: queries, path: queries/queries.parquet}]\n"
+        "---\n"
+    )
+    place = HubCollection(path=str(folder))
+    judged = {"query-id": ["1", "1", "1"], "corpus-id": ["a", "a", "a"], "score": [1, 1, 2]}
+    save(tmp_path / "marco-qrels", pairs, test=judged)
+    with pytest.raises(DataError, match=r"marco-qrels\[test\]: row 2: query '1' and document 'a'"):
+        read_hub_collection(place)
+    save(tmp_path / "fine" / "marco-qrels", pairs, test={n: v[:1] for n, v in judged.items()})
+    folder.rename(tmp_path / "fine" / "marco")
+    found = read_hub_collection(HubCollection(path=str(tmp_path / "fine" / "marco")))
+    assert found.read_corpus is not None
+    with pytest.raises(DataError, match="marco/corpus: row 2: id 'b' occurs twice"):
+        found.read_corpus(None)
 
 
 def test_a_set_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from harness.data.frames import Collection
+from harness.data.frames import Collection, Corpus
 from harness.data.preview import made_up_example, preview, preview_tokens
 from harness.tasks import load_tasks
 from tests.data.conftest import make_task
@@ -43,7 +43,7 @@ def test_a_template_is_filled_and_a_pair_stays_a_pair(wordpiece: PreTrainedToken
 def test_a_document_is_shown_beside_the_query_that_it_is_judged_for() -> None:
     part = Collection(
         pd.DataFrame({"id": ["a", "b"], "text": ["first", "second"]}),
-        pd.DataFrame({"id": ["x", "y"], "title": ["", "T"], "text": ["ex", "why"]}),
+        Corpus(pd.DataFrame({"id": ["x", "y"], "title": ["", "T"], "text": ["ex", "why"]})),
         pd.DataFrame(
             {"query_id": ["a", "b"], "document_id": ["gone", "y"], "relevance": [3, 2]},
         ),

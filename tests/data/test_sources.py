@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from harness.data import Collection, Examples, load_examples, training_pairs
-from harness.data.frames import is_among
+from harness.data.frames import Corpus, is_among
+from harness.data.ranking import keep_judged_documents
+from harness.data.sources import fingerprint_part
 from harness.errors import DataError, SpecError
 from harness.spec import Retrieval
 from tests.data.conftest import make_task
@@ -73,6 +75,12 @@ def test_fingerprints_say_which_split_changed(root: Path) -> None:
     after = load_examples(task, root).fingerprints
     assert after["train"] == before["train"]
     assert after["test"] != before["test"]
+
+
+def test_what_can_not_be_held_out_is_named_with_its_task(root: Path) -> None:
+    write_sentences(root, "train.tsv", 1)
+    with pytest.raises(DataError, match="task small: validation can't be held out of 1 training"):
+        load_examples(make_task("sequence_classification"), root)
 
 
 def test_limits_apply_after_the_hold_out(root: Path) -> None:
@@ -192,10 +200,31 @@ def test_a_judged_corpus_holds_the_documents_judged_for_its_split(tmp_path: Path
     assert parts["test"].corpus["id"].tolist() == ["d5", "d6"]
 
 
+def test_a_judged_corpus_read_alone_is_that_of_the_whole_one(tmp_path: Path) -> None:
+    write_beir(tmp_path / "beir")
+    _, whole = load_collections(tmp_path)
+    corpus = tmp_path / "beir" / "corpus.jsonl"
+    unjudged = json.dumps({"_id": "d7", "text": "of no interest"})
+    corpus.write_text(f"{corpus.read_text()}\n{unjudged}\n")  # an id that is there twice
+    examples, _ = load_collections(tmp_path, corpus="judged")
+    for split, part in whole.items():
+        expected = keep_judged_documents(part, split)
+        assert examples.fingerprints[split] == fingerprint_part(expected)
+    with pytest.raises(DataError, match=r"corpus\.jsonl:9: id 'd7' occurs twice"):
+        load_collections(tmp_path)
+
+
+def test_a_corpus_without_the_judged_documents_is_named(tmp_path: Path) -> None:
+    write_beir(tmp_path / "beir")
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("q4 0 d77 1\n")
+    with pytest.raises(DataError, match="task small, test: none of the judged documents is in the"):
+        load_collections(tmp_path, corpus="judged")
+
+
 def test_training_pairs_come_in_qrels_order_and_only_from_the_corpus() -> None:
     collection = Collection(
         pd.DataFrame({"id": ["q0", "q2"], "text": ["", ""]}),
-        pd.DataFrame({"id": ["d0", "d1", "d3"], "title": [""] * 3, "text": [""] * 3}),
+        Corpus(pd.DataFrame({"id": ["d0", "d1", "d3"], "title": [""] * 3, "text": [""] * 3})),
         pd.DataFrame(
             {
                 "query_id": ["q2", "q0", "q0", "q2"],

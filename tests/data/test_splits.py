@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.data.splits import hold_out, limit_rows
-from harness.errors import DataError
 from harness.spec import HoldOut, Limit
 
 
@@ -30,11 +28,6 @@ def test_the_hold_out_is_the_tasks_and_never_changes() -> None:
     assert validation.tolist() == [5, 10, 12, 15, 18]
     assert len(train) == 15
     assert hold_out(20, HoldOut(fraction=0.25, seed=43))[1].tolist() != [5, 10, 12, 15, 18]
-
-
-def test_one_example_can_not_be_parted() -> None:
-    with pytest.raises(DataError, match="can't be held out of 1"):
-        hold_out(1, HoldOut(fraction=0.5))
 
 
 def test_a_limit_keeps_a_sample_in_file_order() -> None:

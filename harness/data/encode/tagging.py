@@ -29,8 +29,9 @@ def encode_words(
 ) -> Encoded:
     """Encode sentences of words; a sentence that is too long becomes several windows.
 
-    Neighbouring windows share `task.overlap` words where these leave room for a new one. A word
-    that no window can hold is cut; one of no tokens is in no window (`counts["unseen_words"]`).
+    Neighbouring windows share `task.overlap` words, but at most half a window, so that every
+    overlap goes with every length, and fewer where a large word follows. A word that no window can
+    hold is cut; one of no tokens is in no window (`counts["unseen_words"]`).
     """
     sentences = frame["words"].tolist()
     words = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
@@ -186,6 +187,7 @@ def split_words(sizes: list[int], capacity: int, overlap: int) -> list[tuple[int
     """Cover a sentence of words of these sizes (tokens) by windows of at most `capacity` tokens.
 
     Every word is in a window; one that is larger than the capacity has a window of its own.
+    Neighbours share `overlap` words, or fewer where these have more than half a window's tokens.
     """
     windows = []
     begin = 0
@@ -197,7 +199,8 @@ def split_words(sizes: list[int], capacity: int, overlap: int) -> list[tuple[int
         windows.append((begin, end))
         if end == len(sizes):
             return windows
-        begin = max(begin + 1, end - overlap)
+        shared = range(max(begin + 1, end - overlap), end)
+        begin = next((word for word in shared if sum(sizes[word:end]) <= capacity // 2), end)
         # The next window must reach the word at which this one ended.
         while begin < end and sum(sizes[begin : end + 1]) > capacity:
             begin += 1

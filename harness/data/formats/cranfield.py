@@ -7,24 +7,20 @@ from pathlib import Path
 import pandas as pd
 
 from harness.data.formats.lines import read_lines
-from harness.data.formats.ranking import unique_qrels, unique_texts
+from harness.data.formats.ranking import Kept, text_frame, unique_qrels
 from harness.errors import DataError
 
 _SECTIONS = frozenset({".T", ".A", ".B", ".W"})
 NO_INTEREST = 5
 
 
-def read_cranfield_documents(path: Path) -> pd.DataFrame:
-    """Read `cran.all.1400` into id, title, text; white space is made even."""
-    items = _read_sections(path)
-    frame = pd.DataFrame(
-        {
-            "id": [number for number, _ in items],
-            "title": [sections.get(".T", "") for _, sections in items],
-            "text": [sections.get(".W", "") for _, sections in items],
-        }
+def read_cranfield_documents(path: Path, kept: Kept = None) -> pd.DataFrame:
+    """Read `cran.all.1400` (or documents kept) into id, title, text; white space is made even."""
+    rows = (
+        (line, identifier, sections.get(".T", ""), sections.get(".W", ""))
+        for line, identifier, sections in _read_sections(path)
     )
-    return unique_texts(frame, str(path))
+    return text_frame(("id", "title", "text"), rows, lambda line: f"{path}:{line}", kept)
 
 
 def read_cranfield_queries(path: Path) -> pd.DataFrame:
@@ -32,10 +28,11 @@ def read_cranfield_queries(path: Path) -> pd.DataFrame:
 
     The judgements count queries by position, from 1; the numbers in the file have gaps.
     """
-    items = _read_sections(path)
-    ids = [str(position) for position in range(1, len(items) + 1)]
-    texts = [sections.get(".W", "") for _, sections in items]
-    return unique_texts(pd.DataFrame({"id": ids, "text": texts}), str(path))
+    rows = (
+        (line, str(position), sections.get(".W", ""))
+        for position, (line, _, sections) in enumerate(_read_sections(path), start=1)
+    )
+    return text_frame(("id", "text"), rows, lambda line: f"{path}:{line}")
 
 
 def read_cranfield_qrels(path: Path) -> pd.DataFrame:
@@ -52,25 +49,25 @@ def read_cranfield_qrels(path: Path) -> pd.DataFrame:
         code = int(fields[2])
         rows.append((fields[0], fields[1], 0 if code < 0 else NO_INTEREST - code))
     qrels = pd.DataFrame(rows, columns=["query_id", "document_id", "relevance"])
-    return unique_qrels(qrels, str(path))
+    return unique_qrels(qrels, lambda row: f"{path}:{row + 1}")
 
 
-def _read_sections(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Read items as their number and the text of each section."""
-    items: list[tuple[str, dict[str, list[str]]]] = []
+def _read_sections(path: Path) -> list[tuple[int, str, dict[str, str]]]:
+    """Read items as the line they begin at, their number, and the text of each section."""
+    items: list[tuple[int, str, dict[str, list[str]]]] = []
     section = ""
     for number, line in enumerate(read_lines(path), start=1):
         mark = line.rstrip()
         if mark.startswith(".I "):
-            items.append((mark[3:].strip(), {}))
+            items.append((number, mark[3:].strip(), {}))
             section = ""
         elif not items:
             raise DataError(f"{path}:{number}: must begin with `.I NUMBER`")
         elif mark in _SECTIONS:
             section = mark
         else:
-            items[-1][1].setdefault(section, []).extend(line.split())
+            items[-1][2].setdefault(section, []).extend(line.split())
     return [
-        (number, {name: " ".join(words) for name, words in sections.items()})
-        for number, sections in items
+        (line, number, {name: " ".join(words) for name, words in sections.items()})
+        for line, number, sections in items
     ]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError
+
+_BLANKS = " \t\n\r\v\f"
 
 
 def read_text(path: Path) -> str:
@@ -19,7 +22,10 @@ def read_text(path: Path) -> str:
 
     Raises DataError where the file is missing, unreadable or empty.
     """
-    content = _read_bytes(path)
+    with _opened(path) as file:
+        content = file.read().removeprefix(codecs.BOM_UTF8)
+    if not content or content.isspace():
+        raise _empty(path)
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -27,36 +33,59 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    r"""Split a file at "\n" alone, so that no other separator in a text breaks its row.
+    """Read all lines of a file at once; see `iterate_lines`."""
+    return list(iterate_lines(path))
+
+
+def iterate_lines(path: Path) -> Iterator[str]:
+    r"""Read a file line by line, parted at "\n" alone: no other separator in a text breaks its row.
 
     A "\r" at the end of a line and empty lines at the end of the file go. Raises DataError as
-    `read_text`.
+    `read_text`, when it gets there.
     """
-    lines: list[str] = []
-    try:
-        # Decoded line by line: in one str a single rare character makes all the others as wide.
-        for line in io.BytesIO(_read_bytes(path)):
-            lines.append(line.decode().removesuffix("\n").removesuffix("\r"))  # noqa: PERF401
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, len(lines) + 1, error) from None
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+    blank: list[str] = []
+    has_text = False
+    for line in _decode_lines(path):
+        if not line.strip(_BLANKS):
+            blank.append(line)  # of the end of the file, unless a text follows
+            continue
+        has_text = True
+        yield from blank
+        blank.clear()
+        yield line
+    if not has_text:
+        raise _empty(path)
+    while blank and not blank[-1]:
+        blank.pop()
+    yield from blank
 
 
-def _read_bytes(path: Path) -> bytes:
+def _decode_lines(path: Path) -> Iterator[str]:
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            content = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            try:
+                text = content.decode()
+            except UnicodeDecodeError as error:
+                for _ in file:  # of a damaged archive that is to be said, which its end shows
+                    pass
+                raise _not_utf8(path, number, error) from None
+            yield text.removesuffix("\n").removesuffix("\r")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedIOBase]:
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield file
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check --data-root and the task card") from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: can't be read: {error}") from error
-    content = content.removeprefix(codecs.BOM_UTF8)
-    if not content or content.isspace():
-        raise DataError(f"{path}: the file is empty")
-    return content
+
+
+def _empty(path: Path) -> DataError:
+    return DataError(f"{path}: the file is empty")
 
 
 def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> DataError:
@@ -65,16 +94,19 @@ def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> DataError:
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Read a file of one JSON object a line."""
-    objects = []
-    for number, line in enumerate(read_lines(path), start=1):
+    return list(iterate_json_lines(path))
+
+
+def iterate_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read a file of one JSON object a line, object by object."""
+    for number, line in enumerate(iterate_lines(path), start=1):
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
             raise DataError(f"{path}:{number}: not JSON ({error})") from None
         if not isinstance(value, dict):
             raise DataError(f"{path}:{number}: not a JSON object")
-        objects.append(value)
-    return objects
+        yield value
 
 
 def split_tsv(

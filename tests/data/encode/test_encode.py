@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from harness.data import Collection, Examples
 from harness.data.encode import Encoded, EncodedCollection, encode
+from harness.data.frames import Corpus
 from harness.data.sources import fingerprint_part
 from harness.spec import Task
 from tests.data.conftest import make_task
@@ -70,7 +71,7 @@ def test_splits_with_one_corpus_share_its_documents(
     qrels = pd.DataFrame({"query_id": ["q"], "document_id": ["d1"], "relevance": [1]})
     long = "who gave their name to Normandy in the 1000's and 1100's"
     parts = {
-        text: Collection(pd.DataFrame({"id": ["q"], "text": [text]}), corpus, qrels)
+        text: Collection(pd.DataFrame({"id": ["q"], "text": [text]}), Corpus(corpus), qrels)
         for text in ("who", long)
     }
     encoded = [
@@ -99,7 +100,9 @@ def test_a_corpus_has_another_name_with_another_template_length_or_passages(
     ) -> EncodedCollection:
         task = make_task("retrieval", **card)
         part = Collection(
-            pd.DataFrame({"id": [name], "text": ["who"]}), corpus, qrels.assign(query_id=name)
+            pd.DataFrame({"id": [name], "text": ["who"]}),
+            Corpus(corpus),
+            qrels.assign(query_id=name),
         )
         examples = Examples(task, {split: part}, {}, "native")
         made = encode(task, examples, split, wordpiece, length, tmp_path)

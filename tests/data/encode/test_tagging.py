@@ -158,7 +158,26 @@ def test_windows_cover_a_sentence_and_move_on(
         assert sum(sizes[begin:end]) <= capacity or end == begin + 1
     for (begin, end), (later, later_end) in pairwise(windows):
         assert begin < later <= end < later_end
-        assert end - later <= max(overlap, 0) or later == begin + 1
+        assert end - later <= overlap
+        assert sum(sizes[later:end]) <= capacity // 2
+
+
+def test_windows_share_at_most_half_of_their_tokens() -> None:
+    windows = split_words([1] * 60, 13, 16)
+    assert windows == [(n, n + 13) for n in (0, 7, 14, 21, 28, 35, 42)] + [(49, 60)]
+    assert split_words([2, 2, 2, 2, 2, 2], 8, 3) == [(0, 4), (2, 6)]
+    assert split_words([1, 1, 1, 5, 5], 8, 3) == [(0, 4), (4, 5)]  # one word is over half
+
+
+def test_an_overlap_as_long_as_the_length_makes_few_windows(
+    wordpiece: PreTrainedTokenizerFast,
+) -> None:
+    sentences = frame(*[["in", "to", "it", "a"] * 8] * 6)  # 32 tokens each, of which 14 fit
+    encoded = encode_words(tagging_task(overlap=16), sentences, wordpiece, 16)
+    assert encoded.starts[1] == 16
+    assert encoded.counts["features"] == len(encoded) == 6 * 4  # 14 tokens, then 7 new ones each
+    assert encoded.counts["tokens"] == encoded.starts[-1] == 6 * (32 + 3 * 7 + 4 * 2)
+    assert encoded.counts["unseen_words"] == encoded.counts["truncated"] == 0
 
 
 @pytest.mark.parametrize("overlap", [0, 3])

@@ -74,6 +74,15 @@ def test_an_unknown_code_and_a_missing_beginning_are_named(root: Path) -> None:
         read_cranfield_queries(root / "qry")
 
 
+def test_a_repeated_document_and_a_contradiction_are_at_their_lines(root: Path) -> None:
+    (root / "cran").write_text(f"{DOCUMENTS}.I 1\n.T\nanother\n")
+    with pytest.raises(DataError, match="cran:17: id '1' occurs twice"):
+        read_cranfield_documents(root / "cran")
+    (root / "rel").write_text("1 1 2\n2 1 4\n1 1 2\n1 1 3\n")
+    with pytest.raises(DataError, match="rel:4: query '1' and document '1' have two different"):
+        read_cranfield_qrels(root / "rel")
+
+
 def test_its_one_set_of_queries_is_parted(root: Path) -> None:
     (root / "qry").write_text("".join(f".I {n}\n.W\nquery {n}\n" for n in range(1, 9)))
     (root / "rel").write_text("".join(f"{n} 1 2\n" for n in range(1, 9)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.data.formats.lines import read_json_lines, read_lines
+from harness.data.formats.lines import iterate_lines, read_json_lines, read_lines
 from harness.errors import DataError
 
 
@@ -37,6 +37,21 @@ def test_missing_empty_and_undecodable_files_are_named(tmp_path: Path) -> None:
         read_lines(tmp_path)
 
 
+def test_white_space_ends_a_file_or_parts_it(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\n \none\n\n\ntwo\n\n \n\n\r\n")
+    assert read_lines(tmp_path / "a") == ["", " ", "one", "", "", "two", "", " "]
+    (tmp_path / "separator").write_text("\u2028\n")
+    assert read_lines(tmp_path / "separator") == ["\u2028"]
+
+
+def test_lines_come_before_the_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"fine\n" * 9000 + b"Z\xfcrich\n")
+    lines = iterate_lines(tmp_path / "latin")
+    assert [next(lines) for _ in range(9000)] == ["fine"] * 9000
+    with pytest.raises(DataError, match="latin:9001: not UTF-8"):
+        next(lines)
+
+
 def test_a_bad_json_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": \n')
     (tmp_path / "b.jsonl").write_text('{"a": 1}\n[2]\n')
@@ -50,5 +65,16 @@ def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "queries.tsv.gz"
     whole = gzip.compress(b"1\tdo goldfish grow\n" * 50)
     path.write_bytes(whole[:15] + bytes([whole[15] ^ 0xFF]) + whole[16:])
+    with pytest.raises(DataError, match=r"queries\.tsv\.gz: can't be read"):
+        read_lines(path)
+
+
+def test_a_damaged_archive_is_said_before_what_came_out_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "queries.tsv.gz"
+    whole = gzip.compress(b"Z\xfcrich\nBasel\n")
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match=r"queries\.tsv\.gz:1: not UTF-8"):
+        read_lines(path)
+    path.write_bytes(whole[:-8] + b"\0" * 8)  # its checksum and its size
     with pytest.raises(DataError, match=r"queries\.tsv\.gz: can't be read"):
         read_lines(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,31 @@ def test_long_collections_are_read_in_pieces(
     path.write_text(path.read_text() + "no text\n")
     with pytest.raises(DataError, match="collection:6: 1 rows do not have 2 fields"):
         read_tsv_texts(path)
+
+
+def test_only_the_documents_kept_are_in_the_frame(tmp_path: Path) -> None:
+    tsv, beir = tmp_path / "collection", tmp_path / "corpus.jsonl"
+    tsv.write_text("".join(f"{n}\tpassage {n}\n" for n in range(9)) + "7 \t of no interest\n")
+    objects = [{"_id": n, "title": f"T{n}", "text": f" passage {n}"} for n in range(9)]
+    beir.write_text("\n".join(map(json.dumps, [*objects, objects[0]])))
+    kept = frozenset({"2", "5", "11"})
+    texts = {"id": ["2", "5"], "text": ["passage 2", "passage 5"]}
+    assert read_tsv_texts(tsv, kept).to_dict("list") == texts
+    assert read_beir_texts(beir, kept).to_dict("list") == texts | {"title": ["T2", "T5"]}
+    assert read_tsv_texts(tsv, frozenset({"11"})).to_dict("list") == {"id": [], "text": []}
+
+
+def test_faults_are_named_by_their_lines_where_few_documents_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "collection"
+    path.write_text("".join(f"{n}\tpassage {n}\n" for n in (0, 1, 2, 1, 0, 2)))
+    with pytest.raises(DataError, match="collection:6: id '2' occurs twice"):
+        read_tsv_texts(path, frozenset({"2"}))
+    path.write_text("0\tpassage\nno text\n")  # of no document that is kept
+    with pytest.raises(DataError, match="collection:2: 1 rows do not have 2 fields"):
+        read_tsv_texts(path, frozenset({"0"}))
+    path.write_text('{"_id": "0", "text": "a"}\n{"_id": "1", "text": null}\n')
+    with pytest.raises(DataError, match="collection:2: needs `_id` and `text`"):
+        read_beir_texts(path, frozenset({"0"}))
 
 
 def test_beir_documents_may_lack_title_and_text(tmp_path: Path) -> None:
@@ -63,6 +89,9 @@ def test_a_judgement_may_be_repeated_but_not_contradicted(tmp_path: Path) -> Non
     assert len(read_qrels(tmp_path / "same")) == 1
     with pytest.raises(DataError, match="other:2: query 'q' and document 'd' have two different"):
         read_qrels(tmp_path / "other")
+    (tmp_path / "beir").write_text("query-id\tcorpus-id\tscore\nq\td\t1\nq\td\t1\nq\td\t2\n")
+    with pytest.raises(DataError, match="beir:4: query 'q' and document 'd' have two different"):
+        read_qrels(tmp_path / "beir")
 
 
 @pytest.mark.parametrize(
