@@ -60,8 +60,9 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
         ]
         if has_ties:
             parts.append(
-                f"{TIED} not told apart from the best of its column (two-sided 5 %, corrected by "
-                "Holm for all cells shown)."
+                f"{TIED} not told apart from the best of its column (two-sided 5 %, by Holm, "
+                "corrected as all pairs of the column, since the best is picked from the same "
+                "data, over all columns shown)."
             )
         if "at_edge" in table and table["at_edge"].fillna(False).any():
             parts.append(f"{EDGE} the chosen rate is the smallest or largest of the grid.")

@@ -101,8 +101,8 @@ class Analyses:
         """Give the best checkpoint of each task, and those that can't be told apart from it.
 
         Best is the largest mean, of a metric where lower is better the smallest. `tied` has the
-        names, at 5 % corrected over all comparisons with the best. Tasks with an absent cell have
-        no best.
+        names, at 5 % corrected as all pairs of each task, since the best is picked from the same
+        data. Tasks with an absent cell have no best.
         """
         table = self.table(metric, split, confidence=confidence, interval=interval)
         table = table.set_index(["checkpoint", "task"])

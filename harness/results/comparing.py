@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -131,14 +132,18 @@ class Comparer:
     def with_best(self) -> pd.DataFrame:
         """Compare the best checkpoint of each task with all others: rows as of `compare_all`.
 
-        `a` is the best. The corrections are over all rows. Tasks with an absent cell are left out.
+        `a` is the best. Tasks with an absent cell are left out. The corrections are over all rows,
+        as all pairs of a task: the best is picked from the same data, so that each of C checkpoints
+        could have been it. Each p counts C / 2 times, as there are C (C - 1) / 2 pairs and C - 1
+        rows; with m rows left Holm's step is m C / 2, and so at least the m (m + 1) / 2 pairs of
+        the best and those that are not told apart from it yet.
         """
         picks = self._picks()
-        planned = [cell.task.name for cell in self.cells]
+        planned = Counter(cell.task.name for cell in self.cells)
         pairs = []
         for task in self.cells.tasks:
             of_task = [picked for (_, name), picked in picks.items() if name == task]
-            if len(of_task) == planned.count(task):
+            if len(of_task) == planned[task]:
                 best = max(of_task, key=lambda picked: float(picked.gains.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
         drawn = self._draw(pairs)
@@ -148,7 +153,8 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             for pair in pairs
         ]
-        return self._framed(self._corrected(rows), PAIR_TYPES)
+        times = [planned[pair.task] / 2 for pair in pairs]
+        return self._framed(self._corrected(rows, times), PAIR_TYPES)
 
     def _side(self, text: str) -> list[str]:
         """Find the checkpoints of a side: a name, or all that have `column=value`."""
@@ -205,9 +211,10 @@ class Comparer:
         said = frame.assign(confidence=self.confidence, correction=self.correction)
         return typed(said, types)
 
-    def _corrected(self, rows: list[Row]) -> list[Row]:
-        """Add the corrected p to rows that are one family."""
-        p_values = CORRECTIONS[self.correction](np.array([row["p"] for row in rows], dtype=float))
+    def _corrected(self, rows: list[Row], times: Sequence[float] | float = 1.0) -> list[Row]:
+        """Add the corrected p to rows that are one family; each counts as so many `times` itself."""
+        given = np.array([row["p"] for row in rows], dtype=float)
+        p_values = CORRECTIONS[self.correction](np.minimum(given * times, 1.0))
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
 
     def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
