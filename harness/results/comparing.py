@@ -18,8 +18,8 @@ from harness.results.columns import STEP, STEP_PARTS, is_value, unknown_column
 from harness.results.direction import lower_is_better, name_together
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
-from harness.results.pairs import Floats, Pair, improvement, numbers
-from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
+from harness.results.pairs import Floats, Pair, average_pairs, improvement, numbers
+from harness.stats import benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 ALL_TASKS = "(all tasks)"
@@ -124,7 +124,7 @@ class Comparer:
                 for pair, estimate in zip(pairs, estimates, strict=True)
             ]
             if len(pairs) > 1 and _agree(every_pair):
-                found = numbers(average(estimates), self.confidence)
+                found = numbers(average_pairs(pairs, drawn), self.confidence)
                 together.append(names | self._means(pairs) | found)
         rows = [*self._corrected(single), *self._corrected(together)]
         return self._framed(rows, PAIR_TYPES)
@@ -212,7 +212,7 @@ class Comparer:
         return typed(said, types)
 
     def _corrected(self, rows: list[Row], times: Sequence[float] | float = 1.0) -> list[Row]:
-        """Add the corrected p to rows that are one family; each counts as so many `times` itself."""
+        """Add the corrected p to rows that are one family; each counts so many `times`."""
         given = np.array([row["p"] for row in rows], dtype=float)
         p_values = CORRECTIONS[self.correction](np.minimum(given * times, 1.0))
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
@@ -230,7 +230,7 @@ class Comparer:
 
     def _all_tasks(self, pairs: Sequence[Pair], drawn: Mapping[str, Drawn | None]) -> Row:
         """Average over tasks; of recipes, first each checkpoint, then over checkpoints."""
-        estimate = average([pair.estimate(drawn) for pair in pairs])
+        estimate = average_pairs(pairs, drawn)
         row = self._means(pairs) | {"resampled": self._resampled(pairs[0])}
         row |= {side: sum(pair.counts[side] for pair in pairs) for side in ("n_a", "n_b")}
         sides = [list(side) for side in zip(*(pair.units for pair in pairs), strict=True)]

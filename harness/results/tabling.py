@@ -15,6 +15,7 @@ from harness.results.choosing import Picked, same_select
 from harness.results.direction import name_together, orient_draws
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
+from harness.results.shared import count_trainings_once
 from harness.seeding import numpy_generator
 from harness.stats import (
     Estimate,
@@ -221,7 +222,10 @@ class Tabler:
             reason = f"none: {faults[broken[0]]}"
             return {"mean": sum(means) / len(means), "interval": reason}
         estimates = [_share_examples(of_task, drawn) for of_task in by_task.values()]
-        return _columns(average(estimates).interval(self._confidence), said)
+        shares = [(1 / len(of_task), picked) for of_task in by_task.values() for picked in of_task]
+        cells = [(share / len(by_task), picked) for share, picked in shares]
+        pooled = count_trainings_once(average(estimates), cells, drawn)
+        return _columns(pooled.interval(self._confidence), said)
 
     def _value(self, picked: Picked, axis: str) -> Any:
         if axis == "checkpoint":
