@@ -118,7 +118,10 @@ def notes_of(study: Study, table: pd.DataFrame, unranked: list[str]) -> Iterator
 
 def _without_interval(table: pd.DataFrame) -> Iterator[str]:
     reasons = table.loc[table["interval"].str.startswith("none: "), "interval"].unique()
-    yield from (f"no interval: {reason.removeprefix('none: ')}" for reason in reasons)
+    for reason in reasons[:NOTES_SHOWN]:
+        yield f"no interval: {reason.removeprefix('none: ')}"
+    if len(reasons) > NOTES_SHOWN:
+        yield f"and {len(reasons) - NOTES_SHOWN} more such notes; the column `interval` has them"
 
 
 def _broken(missing: pd.DataFrame) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import StudyError
+from harness.errors import InputError, StudyError
 from harness.foreign import (
     AnyRun,
     ForeignRun,
@@ -91,6 +91,13 @@ class Drawn:
         return self.examples.given[[self.row_of[run_id] for run_id in run_ids]]
 
 
+def _by_task(picks: Sequence[Picked]) -> dict[str, list[Picked]]:
+    by_task: dict[str, list[Picked]] = {}
+    for picked in picks:
+        by_task.setdefault(picked.cell.task.name, []).append(picked)
+    return by_task
+
+
 def _existing(places: Sequence[Path]) -> Path:
     """Give the file that exists; the first one where none does, to be named in the error."""
     return next((place for place in places if place.exists()), places[0])
@@ -113,12 +120,27 @@ class ExampleReader:
             StudyError: predictions are missing, or the runs of a task are of other examples.
             InputError: a metric is no function of sums over examples.
         """
-        by_task: dict[str, list[Picked]] = {}
-        for picked in picks:
-            by_task.setdefault(picked.cell.task.name, []).append(picked)
         return {
-            task: self._draw_task(of_task, replicates, seed) for task, of_task in by_task.items()
+            task: self._draw_task(of_task, replicates, seed)
+            for task, of_task in _by_task(picks).items()
         }
+
+    def draw_each(
+        self, picks: Sequence[Picked], *, seed: int = 0
+    ) -> tuple[dict[Picked, Drawn], dict[Picked, str]]:
+        """Draw as `draw` does, and say of each cell where that can't be why; it costs no other one.
+
+        Cells of a task that are of the same examples have the same draw.
+        """
+        drawn: dict[Picked, Drawn] = {}
+        faults: dict[Picked, str] = {}
+        for of_task in _by_task(picks).values():
+            try:
+                drawn |= dict.fromkeys(of_task, self._draw_task(of_task, REPLICATES, seed))
+            except InputError:
+                for same in self._by_examples(of_task, faults):
+                    drawn |= dict.fromkeys(same, self._draw_task(same, REPLICATES, seed))
+        return drawn, faults
 
     def draw_runs(
         self,
@@ -162,6 +184,20 @@ class ExampleReader:
         read = ExampleScores(tuple(run.run_id for run in runs), ids, form, np.stack(values))
         self._check(read, split, metric)
         return read
+
+    def _by_examples(
+        self, picks: Sequence[Picked], faults: dict[Picked, str]
+    ) -> list[list[Picked]]:
+        """Part the cells of a task by their examples; of those that have none, note the fault."""
+        parts: dict[tuple[Any, ...], list[Picked]] = {}
+        for picked in picks:
+            try:
+                ids = self.read(picked.runs, picked.split, picked.metric).ids
+            except InputError as error:
+                faults[picked] = str(error)
+            else:
+                parts.setdefault(tuple(ids), []).append(picked)
+        return list(parts.values())
 
     def _draw_task(self, picks: Sequence[Picked], replicates: int, seed: int) -> Drawn:
         first = picks[0]

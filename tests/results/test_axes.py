@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from harness.errors import StudyError
+from harness.predictions import predictions_path, read_predictions, write_predictions
 from harness.results import PER_SEED, load_study
 from harness.results.examples import Drawn, ExampleScores
 from harness.spec import Recipe
@@ -155,6 +156,35 @@ def test_a_cell_whose_examples_differ_has_a_mean_and_no_interval(tmp_path):
     assert np.isfinite(table["mean"]).all()
     assert table["half_width"].isna().all()
     assert table["interval"].str.startswith("none: sst2: runs").all()
+
+
+def test_lost_or_other_predictions_of_one_cell_cost_no_other_cell_its_interval(tmp_path):
+    study = study_of(tmp_path, BETTER)
+    before = study.table(interval="both").set_index("checkpoint")
+    lost = next(run for run in study.planned if run.checkpoint.name == "clm")
+    predictions_path(tmp_path, lost.run_id).unlink()
+    table = load_study(tmp_path).table(interval="both").set_index("checkpoint")
+    assert table.loc["mlm_40"].equals(before.loc["mlm_40"])
+    assert table.loc["clm", "mean"] == before.loc["clm", "mean"]
+    assert np.isnan(table.loc["clm", "half_width"])
+    assert lost.run_id in table.loc["clm", "interval"]
+    group = load_study(tmp_path).table(by="attention", interval="both").iloc[0]
+    assert np.isfinite(group["mean"])
+    assert lost.run_id in group["interval"]
+
+
+def test_checkpoints_of_other_examples_have_intervals_but_none_together(tmp_path):
+    study = study_of(tmp_path, BETTER)
+    before = study.table(interval="both")
+    for run in study.planned:
+        if run.checkpoint.name == "clm":
+            frame = read_predictions(tmp_path, run.run_id)
+            write_predictions(tmp_path, run.run_id, frame.assign(id="other-" + frame["id"]))
+    other = load_study(tmp_path)
+    assert other.table(interval="both")["half_width"].equals(before["half_width"])
+    group = other.table(by="attention", interval="both").iloc[0]
+    assert group["interval"] == "none: sst2: its checkpoints are not of the same test examples"
+    assert np.isnan(group["half_width"])
 
 
 def two_studies(tmp_path, first, second):
