@@ -28,7 +28,8 @@ CHOSEN_BY = {
     "metric among rates whose runs are all good, the smaller rate of equals",
     INCOMPLETE_TOO: "Learning rate of each cell: best mean validation score of the task's main "
     "metric, over the good runs where some are missing; the smaller rate of equals",
-    PER_SEED: "Learning rate of each run: the best validation score of its seed by itself",
+    PER_SEED: "Learning rate of each run: the best validation score of its seed by itself, among "
+    "rates whose runs are all good (or among all, where incomplete ones were asked for)",
 }
 BEST_END = {False: "largest", True: "smallest", None: "largest (where lower is better, smallest)"}
 SAYS = {

@@ -16,6 +16,7 @@ from tests.small_study import (
     CHECKPOINTS,
     SST2,
     checkpoint_named,
+    failed,
     record_of,
     records_of,
     small_grid,
@@ -97,6 +98,21 @@ def test_per_seed_takes_the_best_rate_of_each_seed(tmp_path):
     assert cell["mean"] == pytest.approx(0.55)
     assert pd.isna(cell["learning_rate"])
     assert cell["select"] == PER_SEED
+
+
+def test_per_seed_no_seed_chooses_among_fewer_rates_than_another(tmp_path):
+    grid = small_grid(tasks=(SST2,), checkpoints=CHECKPOINTS[:1])
+
+    def make(run):
+        if run.recipe.learning_rate == 1e-5:
+            return record_of(run, 0.7, 0.7)
+        return failed(run, "no") if run.seed == 2 else record_of(run, 0.9, 0.9)
+
+    study = load_study(write_study(tmp_path, grid, records_of(grid, make)))
+    cell = study.table(select=PER_SEED).iloc[0]
+    assert (cell["mean"], cell["n_ok"], cell["n_planned"]) == (pytest.approx(0.7), 3, 3)
+    cell = study.table(select=PER_SEED, allow_incomplete=True).iloc[0]
+    assert cell["mean"] == pytest.approx((0.9 + 0.9 + 0.7) / 3)
 
 
 def test_an_interval_over_seeds_and_examples_is_wider_than_over_seeds(tmp_path):
