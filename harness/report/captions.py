@@ -139,18 +139,32 @@ def _runs(count: int) -> str:
 
 
 def _scoreless(study: Study, table: pd.DataFrame) -> list[str]:
-    """Say which good runs have no score in the shown metric, as of a constant prediction."""
+    """Say which good runs lack the shown score, as of a constant prediction, or what chooses."""
     records = study.records
     good = records[(records["status"] == "ok") & records["planned"]]
     notes = []
     for (task, metric, split), cells in table.groupby(["task", "metric", "split"], sort=False):
-        scores = study.scores
-        wanted = (
-            (scores["metric"] == metric) & (scores["split"] == split) & (scores["task"] == task)
-        )
-        bare = good[(good["task"] == task) & ~good["run_id"].isin(scores.loc[wanted, "run_id"])]
+        of_task = good[good["task"] == task]
+        if of_task.empty:
+            continue
+        by = of_task["main_metric"].iloc[0]
+        bare = _without(study, of_task, str(metric), str(split))
+        blind = _without(study, of_task, by, "validation") - bare
+        absent = set(cells.loc[cells["mean"].isna(), "checkpoint"]) if "select" in table else set()
         for checkpoint in cells["checkpoint"].unique():
-            count = int((bare["checkpoint"] == checkpoint).sum())
-            if count:
+            own = set(of_task.loc[of_task["checkpoint"] == checkpoint, "run_id"])
+            if count := len(own & bare):
                 notes.append(f"{checkpoint}, {task}: {_runs(count)} without a {split} {metric}")
+            if checkpoint in absent and (count := len(own & blind)):
+                notes.append(
+                    f"{checkpoint}, {task}: {_runs(count)} without a validation {by} to choose the "
+                    "learning rate by"
+                )
     return notes
+
+
+def _without(study: Study, runs: pd.DataFrame, metric: str, split: str) -> set[str]:
+    """Give the ids of the runs that have no such score."""
+    scores = study.scores
+    has_it = scores[(scores["metric"] == metric) & (scores["split"] == split)]
+    return set(runs["run_id"]) - set(has_it["run_id"])

@@ -31,6 +31,7 @@ class Analyses:
     grids: tuple[AnyGrid, ...]
     planned: list[AnyRun]
     latest: Mapping[str, dict[str, Any]]
+    homes: Mapping[str, Path]
     _with_columns: Callable[[pd.DataFrame], pd.DataFrame]
 
     @property
@@ -333,4 +334,4 @@ class Analyses:
 
     @cached_property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.paths, self.latest)
+        return ExampleReader(self.homes, self.latest)

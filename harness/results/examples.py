@@ -17,7 +17,7 @@ from harness.foreign import (
     example_scores_path,
     read_example_scores,
 )
-from harness.predictions import predictions_path, read_predictions
+from harness.predictions import read_predictions
 from harness.results.choosing import Picked
 from harness.seeding import numpy_generator
 from harness.stats import Resampled, f1_of_counts, mcc_of_counts, ratio_of_sums, resample_examples
@@ -98,16 +98,14 @@ def _by_task(picks: Sequence[Picked]) -> dict[str, list[Picked]]:
     return by_task
 
 
-def _existing(places: Sequence[Path]) -> Path:
-    """Give the file that exists; the first one where none does, to be named in the error."""
-    return next((place for place in places if place.exists()), places[0])
-
-
 @dataclass(frozen=True, eq=False)
 class ExampleReader:
-    """Reads what stored predictions give per example, and keeps the draws made of it."""
+    """Reads what stored predictions give per example, and keeps the draws made of it.
 
-    paths: tuple[Path, ...]
+    `homes` has the study folder of each run's `latest` record.
+    """
+
+    homes: Mapping[str, Path]
     latest: Mapping[str, Mapping[str, Any]]
     _drawn: dict[tuple[Any, ...], Drawn] = field(default_factory=dict, init=False)
 
@@ -223,9 +221,7 @@ class ExampleReader:
         from harness.metrics.examples import columns_for, example_gives
 
         assert not isinstance(run, ForeignRun)
-        places = {predictions_path(path, run.run_id): path for path in self.paths}
-        folder = places[_existing(list(places))]
-        frame = read_predictions(folder, run.run_id, columns_for(run.task))
+        frame = read_predictions(self.homes[run.run_id], run.run_id, columns_for(run.task))
         frame = frame[frame["split"] == split]
         if frame.empty:
             raise StudyError(f"run {run.run_id} has no predictions of the {split} split")
@@ -238,17 +234,17 @@ class ExampleReader:
         """Read foreign runs cell by cell: one file has all runs of a checkpoint on a task."""
         from harness.metrics.examples import Gives
 
-        by_cell: dict[str, list[str]] = {}
+        by_cell: dict[tuple[Path, str], list[str]] = {}
         for run in runs:
             if metric != run.task.main_metric:
                 raise StudyError(
                     f"{run.task.name}: imported without scores per example of {metric}"
                 )
-            by_cell.setdefault(run.checkpoint.name, []).append(run.run_id)
+            by_cell.setdefault((self.homes[run.run_id], run.checkpoint.name), []).append(run.run_id)
         task, found = runs[0].task.name, {}
-        for checkpoint, run_ids in by_cell.items():
-            places = [example_scores_path(path, checkpoint, task) for path in self.paths]
-            columns = read_example_scores(_existing(places), run_ids)
+        for (folder, checkpoint), run_ids in by_cell.items():
+            path = example_scores_path(folder, checkpoint, task)
+            columns = read_example_scores(path, run_ids)
             of_split = columns["split"] == split
             for run_id in run_ids:
                 keep = of_split & np.isfinite(columns[run_id])

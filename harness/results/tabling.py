@@ -62,6 +62,7 @@ RATES_TYPES = {
     **COUNT_TYPES,
     "diverged": "int64",
     "failed": "int64",
+    "blocked": "int64",
     "collapsed": "int64",
     "interval": "str",
 }
@@ -128,7 +129,7 @@ class Tabler:
             row = _head(picked) | self._interval_columns(picked, drawn, faults)
             row |= {"learning_rate": cell.rates[point]}
             row |= {"point": self._cells.point(cell.recipes[point])}
-            row |= {"diverged": states["diverged"], "failed": states["failed"]}
+            row |= {state: states[state] for state in ("diverged", "failed", "blocked")}
             rows.append(row | {"collapsed": cell.collapsed(point)})
         return self._framed(rows, RATES_TYPES)
 

@@ -144,8 +144,8 @@ def report_per_seed(
     """Choose a point for every seed on its validation score and report these runs' other scores.
 
     Shapes and points that may win are those of `choose_and_report`. There is no one choice, so the
-    cell has none. The mean is that of somebody who tunes with a single seed; it is absent where no point may
-    win or a seed lacks a reported score, unless `allow_incomplete`.
+    cell has none. The mean is that of somebody who tunes with a single seed; it is absent where no
+    point may win or a seed lacks a reported score, unless `allow_incomplete`.
     """
     validation, _ = _checked(validation_PK, rates_P)
     reported, _ = _checked(reported_PK, rates_P)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from harness.errors import StudyError
+from harness.ledger import LedgerWriter
 from harness.predictions import predictions_path, read_predictions, write_predictions
 from harness.results import PER_SEED, load_study
 from harness.results.examples import Drawn, ExampleScores
@@ -309,3 +310,20 @@ def test_other_data_in_a_second_study_is_refused(tmp_path):
     )
     with pytest.raises(StudyError, match="the data of the test split differs"):
         load_study([tmp_path / "one", tmp_path / "two"]).table()
+
+
+def test_of_a_run_that_two_studies_have_the_predictions_are_those_of_the_record_that_counts(
+    tmp_path,
+):
+    older = study_of(tmp_path / "older", dict.fromkeys(BETTER, FAIR))
+    newer = study_of(tmp_path / "newer", BETTER)
+    with LedgerWriter(tmp_path / "newer") as ledger:
+        for record in newer.latest.values():
+            later = {"finished": "2025-06-02T03:04:07.250000+00:00"}
+            ledger.append({k: v for k, v in record.items() if k != "writer"} | later)
+    both = load_study([tmp_path / "older", tmp_path / "newer"])
+    table = both.table(interval="both")
+    assert table["half_width"].equals(newer.table(interval="both")["half_width"])
+    run = older.planned[0].run_id
+    assert both.predictions(run).equals(newer.predictions(run))
+    assert not both.predictions(run).equals(older.predictions(run))
