@@ -26,15 +26,20 @@ from harness.spec import Kind, Name, Precision, Run, Spec, Task, canonical_json
 
 
 class ForeignTask(Spec):
-    """A task by name, kind and metrics: its data and how it was run belong to the other tool."""
+    """A task by name, kind and metrics: its data and how it was run belong to the other tool.
+
+    Tasks of one `trained_on` share their trainings: a run of one is the same model, tested
+    elsewhere, as the run of another with its checkpoint, recipe and seed.
+    """
 
     name: Name
     kind: Kind
     metrics: tuple[str, ...] = Field(min_length=1)
+    trained_on: str | None = None
 
     @cached_property
     def identity(self) -> str:
-        """Canonical JSON of what is known of it, metrics left out as for our own tasks."""
+        """Canonical JSON of name and kind: the rest is left out, as metrics of our own tasks."""
         return canonical_json({"name": self.name, "kind": self.kind})
 
     @property

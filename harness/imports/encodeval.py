@@ -50,7 +50,10 @@ SPLITS_DRAWN_BY_SEED = frozenset({"nq"})
 """Datasets that EncodEval cuts with the run's seed: other seeds have other examples."""
 
 MEAN_TOLERANCE = 1e-4
-_RUN = re.compile(r"(?:msmarco_pairs_)?lr(?P<rate>[\d.]+(?:e[+-]?\d+)?)_sd(?P<seed>\d+)")
+_RUN = re.compile(
+    r"(?:(?P<trained_on>msmarco_pairs)_)?lr(?P<rate>[\d.]+(?:e[+-]?\d+)?)_sd(?P<seed>\d+)"
+)
+"""The ranking data sets are further tests of one encoder, trained on pairs of MS MARCO."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class _Place:
     folder: str
     rate: float
     seed: int
+    trained_on: str | None
 
 
 def import_encodeval(
@@ -132,9 +136,8 @@ def _find(root: Path) -> tuple[list[_Place], list[SkippedCheckpoint]]:
                         skipped.append(SkippedCheckpoint(name=checkpoint.name, reason=reason))
                     elif file.is_file():
                         rate, seed = float(names["rate"]), int(names["seed"])
-                        places.append(
-                            _Place(file, checkpoint.name, task.name, kind.name, rate, seed)
-                        )
+                        where = (checkpoint.name, task.name, kind.name)
+                        places.append(_Place(file, *where, rate, seed, names["trained_on"]))
     if not places:
         raise StudyError(
             f"{root}: no result files; they are looked for as "
@@ -153,6 +156,7 @@ def _span(folder: Path, places: list[_Place], skipped: list[SkippedCheckpoint]) 
     """Plan every checkpoint on every dataset at every rate and seed that occurs."""
     folders: dict[str, str] = {}
     rates: defaultdict[str, set[float]] = defaultdict(set)
+    trained_on: dict[str, str | None] = {}
     for place in places:
         if folders.setdefault(place.task, place.folder) != place.folder:
             raise StudyError(
@@ -160,12 +164,18 @@ def _span(folder: Path, places: list[_Place], skipped: list[SkippedCheckpoint]) 
                 f"{place.folder}; rename one"
             )
         rates[place.task].add(place.rate)
+        trained_on.setdefault(place.task, place.trained_on)
     by_kind = sorted(folders, key=lambda name: (list(KINDS).index(folders[name]), name))
     return ForeignGrid(
         foreign=SOURCE,
         name=folder.resolve().name,
         tasks=tuple(
-            ForeignTask(name=name, kind=KINDS[folders[name]][0], metrics=(KINDS[folders[name]][1],))
+            ForeignTask(
+                name=name,
+                kind=KINDS[folders[name]][0],
+                metrics=(KINDS[folders[name]][1],),
+                trained_on=trained_on[name],
+            )
             for name in by_kind
         ),
         checkpoints=tuple(

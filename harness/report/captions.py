@@ -28,7 +28,8 @@ CHOSEN_BY = {
     "metric among rates whose runs are all good, the smaller rate of equals",
     INCOMPLETE_TOO: "Learning rate of each cell: best mean validation score of the task's main "
     "metric, over the good runs where some are missing; the smaller rate of equals",
-    PER_SEED: "Learning rate of each run: the best validation score of its seed by itself",
+    PER_SEED: "Learning rate of each run: the best validation score of its seed by itself, among "
+    "rates whose runs are all good (or among all, where incomplete ones were asked for)",
 }
 BEST_END = {False: "largest", True: "smallest", None: "largest (where lower is better, smallest)"}
 SAYS = {
@@ -60,8 +61,9 @@ def caption_of(table: pd.DataFrame, *, has_ties: bool = False) -> str:
         ]
         if has_ties:
             parts.append(
-                f"{TIED} not told apart from the best of its column (two-sided 5 %, corrected by "
-                "Holm for all cells shown)."
+                f"{TIED} not told apart from the best of its column (two-sided 5 %, by Holm, "
+                "corrected as all pairs of the column, since the best is picked from the same "
+                "data, over all columns shown)."
             )
         if "at_edge" in table and table["at_edge"].fillna(False).any():
             parts.append(f"{EDGE} the chosen rate is the smallest or largest of the grid.")
@@ -117,7 +119,10 @@ def notes_of(study: Study, table: pd.DataFrame, unranked: list[str]) -> Iterator
 
 def _without_interval(table: pd.DataFrame) -> Iterator[str]:
     reasons = table.loc[table["interval"].str.startswith("none: "), "interval"].unique()
-    yield from (f"no interval: {reason.removeprefix('none: ')}" for reason in reasons)
+    for reason in reasons[:NOTES_SHOWN]:
+        yield f"no interval: {reason.removeprefix('none: ')}"
+    if len(reasons) > NOTES_SHOWN:
+        yield f"and {len(reasons) - NOTES_SHOWN} more such notes; the column `interval` has them"
 
 
 def _broken(missing: pd.DataFrame) -> Iterator[str]:
@@ -134,18 +139,32 @@ def _runs(count: int) -> str:
 
 
 def _scoreless(study: Study, table: pd.DataFrame) -> list[str]:
-    """Say which good runs have no score in the shown metric, as of a constant prediction."""
+    """Say which good runs lack the shown score, as of a constant prediction, or what chooses."""
     records = study.records
     good = records[(records["status"] == "ok") & records["planned"]]
     notes = []
     for (task, metric, split), cells in table.groupby(["task", "metric", "split"], sort=False):
-        scores = study.scores
-        wanted = (
-            (scores["metric"] == metric) & (scores["split"] == split) & (scores["task"] == task)
-        )
-        bare = good[(good["task"] == task) & ~good["run_id"].isin(scores.loc[wanted, "run_id"])]
+        of_task = good[good["task"] == task]
+        if of_task.empty:
+            continue
+        by = of_task["main_metric"].iloc[0]
+        bare = _without(study, of_task, str(metric), str(split))
+        blind = _without(study, of_task, by, "validation") - bare
+        absent = set(cells.loc[cells["mean"].isna(), "checkpoint"]) if "select" in table else set()
         for checkpoint in cells["checkpoint"].unique():
-            count = int((bare["checkpoint"] == checkpoint).sum())
-            if count:
+            own = set(of_task.loc[of_task["checkpoint"] == checkpoint, "run_id"])
+            if count := len(own & bare):
                 notes.append(f"{checkpoint}, {task}: {_runs(count)} without a {split} {metric}")
+            if checkpoint in absent and (count := len(own & blind)):
+                notes.append(
+                    f"{checkpoint}, {task}: {_runs(count)} without a validation {by} to choose the "
+                    "learning rate by"
+                )
     return notes
+
+
+def _without(study: Study, runs: pd.DataFrame, metric: str, split: str) -> set[str]:
+    """Give the ids of the runs that have no such score."""
+    scores = study.scores
+    has_it = scores[(scores["metric"] == metric) & (scores["split"] == split)]
+    return set(runs["run_id"]) - set(has_it["run_id"])

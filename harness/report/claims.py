@@ -20,6 +20,7 @@ NO_INTERVAL = (
     "no interval, as there is one run a side, or the runs have no scores of the same examples "
     "(then compare over seeds, or leave the task out)"
 )
+NO_P = "no p, as nothing varies: all seeds of a side have the same score"
 LEFT_OUT = "left out, for want of a learning rate with all runs good, or of the metric"
 OTHER_TASKS = (
     "the pairs are over different tasks, since not every checkpoint has all of them whole; so a "
@@ -78,6 +79,9 @@ def lay_out_comparison(frame: pd.DataFrame, tasks: Collection[str] = ()) -> Layo
     bare = frame.loc[frame["low"].isna() & (frame["task"] != ALL_TASKS), "task"]
     if not bare.empty:
         notes.append(f"{NO_INTERVAL}: {', '.join(bare)}")
+    still = frame.loc[frame["low"].notna() & frame["p"].isna(), "task"]
+    if not still.empty:
+        notes.append(f"{NO_P}: {', '.join(still)}")
     return Layout(header, tuple(rows), caption, tuple(notes))
 
 

@@ -14,6 +14,8 @@ from harness.report.captions import ABSENT, COLLAPSED, EDGE, TIED, caption_of, n
 from harness.results import Study, lower_is_better, name_together
 
 BEST_TIE = 1e-12
+ROUNDING = 1e-8
+"""A half width below this is what is left of equal numbers."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +122,14 @@ def cell_text(row: dict[str, object]) -> str:
 def number_text(mean: float, half_width: float) -> str:
     """Write a mean with the digits that its half width supports, two significant ones of it.
 
+    One of 0 is written with four decimals, and one that is but rounding as `<0.0001`.
     Without an interval (NaN) three decimals are written, two of numbers from 10 on, and none is
     claimed.
     """
     if math.isnan(half_width):
         return f"{mean:.3f}" if abs(mean) < 10 else f"{mean:.2f}"
+    if half_width < ROUNDING:
+        return f"{mean:.4f} ± {'<0.0001' if half_width else '0.0000'}"
     rounded = float(f"{half_width:.1e}")
-    decimals = 1 - math.floor(math.log10(rounded)) if rounded else 4
-    decimals = min(max(decimals, 0), 4)
+    decimals = max(1 - math.floor(math.log10(rounded)), 0)
     return f"{mean:.{decimals}f} ± {half_width:.{decimals}f}"

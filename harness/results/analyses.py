@@ -34,6 +34,7 @@ class Analyses:
     grids: tuple[AnyGrid, ...]
     planned: list[AnyRun]
     latest: Mapping[str, dict[str, Any]]
+    homes: Mapping[str, Path]
     _with_columns: Callable[[pd.DataFrame], pd.DataFrame]
 
     @property
@@ -104,8 +105,8 @@ class Analyses:
         """Give the best checkpoint of each task, and those that can't be told apart from it.
 
         Best is the largest mean, of a metric where lower is better the smallest. `tied` has the
-        names, at 5 % corrected over all comparisons with the best. Tasks with an absent cell have
-        no best.
+        names, at 5 % corrected as all pairs of each task, since the best is picked from the same
+        data. Tasks with an absent cell have no best.
         """
         table = self.table(metric, split, confidence=confidence, interval=interval)
         table = table.set_index(["checkpoint", "task"])
@@ -396,4 +397,4 @@ class Analyses:
 
     @cached_property
     def _reader(self) -> ExampleReader:
-        return ExampleReader(self.paths, self.latest)
+        return ExampleReader(self.homes, self.latest)

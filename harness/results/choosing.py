@@ -150,8 +150,16 @@ def _pick_one(
 def _pick_per_seed(cell: Cell, metric: str, split: str, allow_incomplete: bool) -> Picked:
     reported = cell.values(split, metric)
     validation = cell.gains("validation", cell.task.main_metric)
-    chosen = report_per_seed(validation, reported, cell.rates, allow_incomplete=allow_incomplete)
-    points = choose_per_seed(validation, cell.rates).astype(np.intp)
+    chosen = report_per_seed(
+        validation,
+        reported,
+        cell.rates,
+        allow_incomplete=allow_incomplete,
+        planned_PS=cell.is_planned,
+    )
+    points = choose_per_seed(
+        validation, cell.rates, allow_incomplete=allow_incomplete, planned_PS=cell.is_planned
+    )
     scores = np.where(points >= 0, reported[points, np.arange(len(cell.seeds))], np.nan)
     points[~np.isfinite(scores)] = -1
     return Picked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,8 @@ from harness.results.columns import STEP, STEP_PARTS, is_value, unknown_column
 from harness.results.direction import lower_is_better, name_together
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
-from harness.results.pairs import Floats, Pair, improvement, numbers
-from harness.stats import average, benjamini_hochberg, holm, over_seeds, subtract
+from harness.results.pairs import Floats, Pair, average_pairs, improvement, numbers
+from harness.stats import benjamini_hochberg, holm, over_seeds, subtract
 
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 ALL_TASKS = "(all tasks)"
@@ -123,7 +124,7 @@ class Comparer:
                 for pair, estimate in zip(pairs, estimates, strict=True)
             ]
             if len(pairs) > 1 and _agree(every_pair):
-                found = numbers(average(estimates), self.confidence)
+                found = numbers(average_pairs(pairs, drawn), self.confidence)
                 together.append(names | self._means(pairs) | found)
         rows = [*self._corrected(single), *self._corrected(together)]
         return self._framed(rows, PAIR_TYPES)
@@ -131,14 +132,18 @@ class Comparer:
     def with_best(self) -> pd.DataFrame:
         """Compare the best checkpoint of each task with all others: rows as of `compare_all`.
 
-        `a` is the best. The corrections are over all rows. Tasks with an absent cell are left out.
+        `a` is the best. Tasks with an absent cell are left out. The corrections are over all rows,
+        as all pairs of a task: the best is picked from the same data, so that each of C checkpoints
+        could have been it. Each p counts C / 2 times, as there are C (C - 1) / 2 pairs and C - 1
+        rows; with m rows left Holm's step is m C / 2, and so at least the m (m + 1) / 2 pairs of
+        the best and those that are not told apart from it yet.
         """
         picks = self._picks()
-        planned = [cell.task.name for cell in self.cells]
+        planned = Counter(cell.task.name for cell in self.cells)
         pairs = []
         for task in self.cells.tasks:
             of_task = [picked for (_, name), picked in picks.items() if name == task]
-            if len(of_task) == planned.count(task):
+            if len(of_task) == planned[task]:
                 best = max(of_task, key=lambda picked: float(picked.gains.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
         drawn = self._draw(pairs)
@@ -148,7 +153,8 @@ class Comparer:
             | numbers(pair.estimate(drawn), self.confidence)
             for pair in pairs
         ]
-        return self._framed(self._corrected(rows), PAIR_TYPES)
+        times = [planned[pair.task] / 2 for pair in pairs]
+        return self._framed(self._corrected(rows, times), PAIR_TYPES)
 
     def _side(self, text: str) -> list[str]:
         """Find the checkpoints of a side: a name, or all that have `column=value`."""
@@ -205,9 +211,10 @@ class Comparer:
         said = frame.assign(confidence=self.confidence, correction=self.correction)
         return typed(said, types)
 
-    def _corrected(self, rows: list[Row]) -> list[Row]:
-        """Add the corrected p to rows that are one family."""
-        p_values = CORRECTIONS[self.correction](np.array([row["p"] for row in rows], dtype=float))
+    def _corrected(self, rows: list[Row], times: Sequence[float] | float = 1.0) -> list[Row]:
+        """Add the corrected p to rows that are one family; each counts so many `times`."""
+        given = np.array([row["p"] for row in rows], dtype=float)
+        p_values = CORRECTIONS[self.correction](np.minimum(given * times, 1.0))
         return [row | {"p_corrected": p} for row, p in zip(rows, p_values.tolist(), strict=True)]
 
     def _row(self, pair: Pair, drawn: Mapping[str, Drawn | None]) -> Row:
@@ -223,7 +230,7 @@ class Comparer:
 
     def _all_tasks(self, pairs: Sequence[Pair], drawn: Mapping[str, Drawn | None]) -> Row:
         """Average over tasks; of recipes, first each checkpoint, then over checkpoints."""
-        estimate = average([pair.estimate(drawn) for pair in pairs])
+        estimate = average_pairs(pairs, drawn)
         row = self._means(pairs) | {"resampled": self._resampled(pairs[0])}
         row |= {side: sum(pair.counts[side] for pair in pairs) for side in ("n_a", "n_b")}
         sides = [list(side) for side in zip(*(pair.units for pair in pairs), strict=True)]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import StudyError
+from harness.errors import InputError, StudyError
 from harness.foreign import (
     AnyRun,
     ForeignRun,
     example_scores_path,
     read_example_scores,
 )
-from harness.predictions import predictions_path, read_predictions
+from harness.predictions import read_predictions
 from harness.results.choosing import Picked
 from harness.seeding import numpy_generator
 from harness.stats import Resampled, f1_of_counts, mcc_of_counts, ratio_of_sums, resample_examples
@@ -91,16 +91,21 @@ class Drawn:
         return self.examples.given[[self.row_of[run_id] for run_id in run_ids]]
 
 
-def _existing(places: Sequence[Path]) -> Path:
-    """Give the file that exists; the first one where none does, to be named in the error."""
-    return next((place for place in places if place.exists()), places[0])
+def _by_task(picks: Sequence[Picked]) -> dict[str, list[Picked]]:
+    by_task: dict[str, list[Picked]] = {}
+    for picked in picks:
+        by_task.setdefault(picked.cell.task.name, []).append(picked)
+    return by_task
 
 
 @dataclass(frozen=True, eq=False)
 class ExampleReader:
-    """Reads what stored predictions give per example, and keeps the draws made of it."""
+    """Reads what stored predictions give per example, and keeps the draws made of it.
 
-    paths: tuple[Path, ...]
+    `homes` has the study folder of each run's `latest` record.
+    """
+
+    homes: Mapping[str, Path]
     latest: Mapping[str, Mapping[str, Any]]
     _drawn: dict[tuple[Any, ...], Drawn] = field(default_factory=dict, init=False)
 
@@ -113,12 +118,27 @@ class ExampleReader:
             StudyError: predictions are missing, or the runs of a task are of other examples.
             InputError: a metric is no function of sums over examples.
         """
-        by_task: dict[str, list[Picked]] = {}
-        for picked in picks:
-            by_task.setdefault(picked.cell.task.name, []).append(picked)
         return {
-            task: self._draw_task(of_task, replicates, seed) for task, of_task in by_task.items()
+            task: self._draw_task(of_task, replicates, seed)
+            for task, of_task in _by_task(picks).items()
         }
+
+    def draw_each(
+        self, picks: Sequence[Picked], *, seed: int = 0
+    ) -> tuple[dict[Picked, Drawn], dict[Picked, str]]:
+        """Draw as `draw` does, and say of each cell where that can't be why; it costs no other one.
+
+        Cells of a task that are of the same examples have the same draw.
+        """
+        drawn: dict[Picked, Drawn] = {}
+        faults: dict[Picked, str] = {}
+        for of_task in _by_task(picks).values():
+            try:
+                drawn |= dict.fromkeys(of_task, self._draw_task(of_task, REPLICATES, seed))
+            except InputError:
+                for same in self._by_examples(of_task, faults):
+                    drawn |= dict.fromkeys(same, self._draw_task(same, REPLICATES, seed))
+        return drawn, faults
 
     def draw_runs(
         self,
@@ -163,6 +183,20 @@ class ExampleReader:
         self._check(read, split, metric)
         return read
 
+    def _by_examples(
+        self, picks: Sequence[Picked], faults: dict[Picked, str]
+    ) -> list[list[Picked]]:
+        """Part the cells of a task by their examples; of those that have none, note the fault."""
+        parts: dict[tuple[Any, ...], list[Picked]] = {}
+        for picked in picks:
+            try:
+                ids = self.read(picked.runs, picked.split, picked.metric).ids
+            except InputError as error:
+                faults[picked] = str(error)
+            else:
+                parts.setdefault(tuple(ids), []).append(picked)
+        return list(parts.values())
+
     def _draw_task(self, picks: Sequence[Picked], replicates: int, seed: int) -> Drawn:
         first = picks[0]
         key = (first.cell.task.name, first.split, first.metric, replicates, seed)
@@ -187,9 +221,7 @@ class ExampleReader:
         from harness.metrics.examples import columns_for, example_gives
 
         assert not isinstance(run, ForeignRun)
-        places = {predictions_path(path, run.run_id): path for path in self.paths}
-        folder = places[_existing(list(places))]
-        frame = read_predictions(folder, run.run_id, columns_for(run.task))
+        frame = read_predictions(self.homes[run.run_id], run.run_id, columns_for(run.task))
         frame = frame[frame["split"] == split]
         if frame.empty:
             raise StudyError(f"run {run.run_id} has no predictions of the {split} split")
@@ -202,17 +234,17 @@ class ExampleReader:
         """Read foreign runs cell by cell: one file has all runs of a checkpoint on a task."""
         from harness.metrics.examples import Gives
 
-        by_cell: dict[str, list[str]] = {}
+        by_cell: dict[tuple[Path, str], list[str]] = {}
         for run in runs:
             if metric != run.task.main_metric:
                 raise StudyError(
                     f"{run.task.name}: imported without scores per example of {metric}"
                 )
-            by_cell.setdefault(run.checkpoint.name, []).append(run.run_id)
+            by_cell.setdefault((self.homes[run.run_id], run.checkpoint.name), []).append(run.run_id)
         task, found = runs[0].task.name, {}
-        for checkpoint, run_ids in by_cell.items():
-            places = [example_scores_path(path, checkpoint, task) for path in self.paths]
-            columns = read_example_scores(_existing(places), run_ids)
+        for (folder, checkpoint), run_ids in by_cell.items():
+            path = example_scores_path(folder, checkpoint, task)
+            columns = read_example_scores(path, run_ids)
             of_split = columns["split"] == split
             for run_id in run_ids:
                 keep = of_split & np.isfinite(columns[run_id])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from harness.results.choosing import Picked
 from harness.results.direction import orient
 from harness.results.examples import Drawn
+from harness.results.shared import count_trainings_once
 from harness.seeding import numpy_generator
 from harness.stats import (
     Estimate,
@@ -127,6 +128,17 @@ class Pair:
         if len(a) == len(b) == 1 and np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
             found["p_mcnemar"] = mcnemar(a[0], b[0]).p_value
         return found
+
+
+def average_pairs(pairs: Sequence[Pair], drawn: Mapping[str, Drawn | None]) -> Estimate:
+    """Average the differences of some tasks; trainings that tasks share are drawn once."""
+    cells = [
+        (sign / len(side) / len(pairs), picked)
+        for pair in pairs
+        for sign, side in ((1, pair.a), (-1, pair.b))
+        for picked in side
+    ]
+    return count_trainings_once(average([pair.estimate(drawn) for pair in pairs]), cells, drawn)
 
 
 def numbers(estimate: Estimate, confidence: float) -> dict[str, Any]:

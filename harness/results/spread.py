@@ -33,6 +33,7 @@ VARIANCE_TYPES = {
     **{f"{part}_share": "float64" for part in PARTS},
     "checkpoints": "int64",
     "split_by": "str",
+    "left_out": "str",
 }
 POWER_TYPES = {
     "task": "str",
@@ -56,8 +57,10 @@ def variance_frame(
 ) -> pd.DataFrame:
     """Split the variance of the scores of each task, averaged over its checkpoints.
 
-    By rate, seed, example and residual where there are scores per example of the metric; else by
-    rate and seed, from the scores of runs. Only cells with all runs good take part.
+    By rate, seed, example and residual where any cell has scores per example of the metric; else by
+    rate and seed, from the scores of runs, where "seed" has the noise of examples in it. Cells take
+    part that have all runs good and several seeds, all of a task from scores of one kind;
+    `left_out` names the others.
     """
     by_task: dict[str, list[tuple[Cell, str]]] = {}
     for cell, name in cells.shown(metric, split):
@@ -65,13 +68,21 @@ def variance_frame(
     rows = []
     for task, of_task in by_task.items():
         cells.refuse_unlike(*([cell] for cell, _ in of_task))
-        values = [_values(cell, reader, split, name) for cell, name in of_task]
-        found = [components(of_cell) for of_cell in values if of_cell is not None]
-        if found:
+        values = {cell.checkpoint: _values(cell, reader, split, name) for cell, name in of_task}
+        # Scores of runs have one axis less than scores per example.
+        axes = max((of_cell.ndim for of_cell in values.values() if of_cell is not None), default=0)
+        kept = {
+            name: of_cell
+            for name, of_cell in values.items()
+            if of_cell is not None and of_cell.ndim == axes
+        }
+        if kept:
+            found = [components(of_cell) for of_cell in kept.values()]
             mean = average_components(found)
-            has_examples = any(one.example is not None for one in found)
+            has_examples = axes == 3
             row: dict[str, Any] = {"task": task, "metric": of_task[0][1]}
             row |= {"split_by": "scores per example" if has_examples else "scores of runs"}
+            row |= {"left_out": ", ".join(name for name in values if name not in kept)}
             row |= {"checkpoints": len(found)} | {part: getattr(mean, part) for part in PARTS}
             rows.append(row | {f"{part}_share": s for part, s in mean.shares().items()})
     return typed(pd.DataFrame(rows, columns=list(VARIANCE_TYPES)), VARIANCE_TYPES)

@@ -26,7 +26,7 @@ from harness.foreign import (
 )
 from harness.grid import SkippedCheckpoint
 from harness.ledger import latest_records, read_ledger
-from harness.predictions import predictions_path, read_predictions
+from harness.predictions import read_predictions
 from harness.results.analyses import Analyses
 from harness.results.columns import columns_of, split_runs
 from harness.results.frames import missing_frame, records_frame, scores_frame
@@ -47,19 +47,26 @@ def load_study(path: Paths) -> Study:
     if not paths:
         raise StudyError("no study: give at least one folder")
     grids = tuple(read_grid(folder) for folder in paths)
-    records = itertools.chain.from_iterable(read_ledger(folder) for folder in paths)
-    in_order = sorted(records, key=lambda record: record["finished"])
-    return Study(paths, grids, merge_runs(paths, grids), latest_records(in_order))
+    read = [(record, folder) for folder in paths for record in read_ledger(folder)]
+    folder_of = {id(record): folder for record, folder in read}
+    in_order = sorted((record for record, _ in read), key=lambda record: record["finished"])
+    latest = latest_records(in_order)
+    homes = {run_id: folder_of[id(record)] for run_id, record in latest.items()}
+    return Study(paths, grids, merge_runs(paths, grids), latest, homes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Analyses):
-    """The planned runs of one or several study folders, and the latest record of each run_id."""
+    """The planned runs of one or several study folders, and the latest record of each run_id.
+
+    `homes` has the folder that each of these records is from: its predictions are there.
+    """
 
     paths: tuple[Path, ...]
     grids: tuple[AnyGrid, ...]
     planned: list[AnyRun]
     latest: Mapping[str, dict[str, Any]] = field(repr=False)
+    homes: Mapping[str, Path] = field(repr=False)
 
     def __repr__(self) -> str:
         good = len(self.planned) - len(self.missing)
@@ -128,8 +135,7 @@ class Study(Analyses):
         run = self._by_id.get(run_id)
         if isinstance(run, ForeignRun):
             return self._foreign_predictions(run)
-        found = (path for path in self.paths if predictions_path(path, run_id).exists())
-        return read_predictions(next(found, self.paths[0]), run_id)
+        return read_predictions(self.homes.get(run_id, self.paths[0]), run_id)
 
     @cached_property
     def _by_id(self) -> dict[str, AnyRun]:
@@ -163,10 +169,10 @@ class Study(Analyses):
         return frame.assign(checkpoint=rows, **added)
 
     def _foreign_predictions(self, run: ForeignRun) -> pd.DataFrame:
-        for folder in self.paths:
-            path = example_scores_path(folder, run.checkpoint.name, run.task.name)
-            if path.exists():
-                columns = read_example_scores(path, [run.run_id])
-                frame = pd.DataFrame(columns).rename(columns={run.run_id: "score"})
-                return frame.dropna().reset_index(drop=True)
-        raise StudyError(f"run {run.run_id}: its source gave no scores per example")
+        folder = self.homes.get(run.run_id, self.paths[0])
+        path = example_scores_path(folder, run.checkpoint.name, run.task.name)
+        if not path.exists():
+            raise StudyError(f"run {run.run_id}: its source gave no scores per example")
+        columns = read_example_scores(path, [run.run_id])
+        frame = pd.DataFrame(columns).rename(columns={run.run_id: "score"})
+        return frame.dropna().reset_index(drop=True)

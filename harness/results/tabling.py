@@ -15,6 +15,7 @@ from harness.results.choosing import Picked, same_select
 from harness.results.direction import name_together, orient_draws
 from harness.results.examples import Drawn, ExampleReader
 from harness.results.frames import typed
+from harness.results.shared import count_trainings_once
 from harness.seeding import numpy_generator
 from harness.stats import (
     Estimate,
@@ -61,6 +62,7 @@ RATES_TYPES = {
     **COUNT_TYPES,
     "diverged": "int64",
     "failed": "int64",
+    "blocked": "int64",
     "collapsed": "int64",
     "interval": "str",
 }
@@ -75,6 +77,9 @@ GROUP_TYPES = {
     "select": "str",
     "interval": "str",
 }
+
+Draws = Mapping[Picked, Drawn]
+Faults = Mapping[Picked, str]
 
 
 class Tabler:
@@ -124,7 +129,7 @@ class Tabler:
             row = _head(picked) | self._interval_columns(picked, drawn, faults)
             row |= {"learning_rate": cell.rates[point]}
             row |= {"point": self._cells.point(cell.recipes[point])}
-            row |= {"diverged": states["diverged"], "failed": states["failed"]}
+            row |= {state: states[state] for state in ("diverged", "failed", "blocked")}
             rows.append(row | {"collapsed": cell.collapsed(point)})
         return self._framed(rows, RATES_TYPES)
 
@@ -149,34 +154,23 @@ class Tabler:
         frame = pd.DataFrame(rows, columns=names)
         return typed(frame, {n: t for n, t in (GROUP_TYPES | extra).items() if n in frame})
 
-    def _draw(self, picks: Sequence[Picked]) -> tuple[dict[str, Drawn], dict[str, str]]:
-        """Draw the examples of each task; where that can't be, say why."""
-        drawn: dict[str, Drawn] = {}
-        faults: dict[str, str] = {}
+    def _draw(self, picks: Sequence[Picked]) -> tuple[Draws, Faults]:
+        """Draw the examples of each cell that is whole; where that can't be, say why."""
         if self._kind == "seeds":
-            return drawn, faults
+            return {}, {}
         whole = [picked for picked in picks if picked.is_whole]
-        for task in dict.fromkeys(picked.cell.task.name for picked in whole):
-            try:
-                of_task = [picked for picked in whole if picked.cell.task.name == task]
-                drawn |= self._reader.draw(of_task, seed=self._seed)
-            except InputError as error:
-                faults[task] = str(error)
-        return drawn, faults
+        return self._reader.draw_each(whole, seed=self._seed)
 
-    def _interval_columns(
-        self, picked: Picked, drawn: Mapping[str, Drawn], faults: Mapping[str, str]
-    ) -> dict[str, Any]:
+    def _interval_columns(self, picked: Picked, drawn: Draws, faults: Faults) -> dict[str, Any]:
         said = f"{INTERVALS[self._kind]}, {100 * self._confidence:g} %"
-        task = picked.cell.task.name
         if not picked.is_whole:
             return {"interval": said}
         if self._kind == "nested":
             found, said = self._nested(picked, said)
             return _columns(found, said)
-        if task in faults:
-            return {"mean": float(picked.scores.mean()), "interval": f"none: {faults[task]}"}
-        return _columns(_estimate(picked, drawn).interval(self._confidence), said)
+        if picked in faults:
+            return {"mean": float(picked.scores.mean()), "interval": f"none: {faults[picked]}"}
+        return _columns(_estimate(picked, drawn.get(picked)).interval(self._confidence), said)
 
     def _nested(self, picked: Picked, said: str) -> tuple[Interval, str]:
         """Choose again in every replicate, which needs every run of the cell to be good."""
@@ -207,21 +201,28 @@ class Tabler:
         )
         return found, said
 
-    def _pooled(
-        self, members: Sequence[Picked], drawn: Mapping[str, Drawn], faults: Mapping[str, str]
-    ) -> dict[str, Any]:
+    def _pooled(self, members: Sequence[Picked], drawn: Draws, faults: Faults) -> dict[str, Any]:
         said = f"{INTERVALS[self._kind]}, {100 * self._confidence:g} %"
         if not all(picked.is_whole for picked in members):
             return {"interval": said}
         by_task: dict[str, list[Picked]] = {}
         for picked in members:
             by_task.setdefault(picked.cell.task.name, []).append(picked)
-        if broken := [task for task in by_task if task in faults]:
+        reasons = [faults[picked] for picked in members if picked in faults]
+        reasons += [
+            f"{task}: its checkpoints are not of the same {members[0].split} examples"
+            for task, of_task in by_task.items()
+            if len({id(drawn.get(picked)) for picked in of_task}) > 1
+        ]
+        if reasons:
             means = [float(picked.scores.mean()) for picked in members]
-            reason = f"none: {faults[broken[0]]}"
-            return {"mean": sum(means) / len(means), "interval": reason}
-        estimates = [_share_examples(of_task, drawn) for of_task in by_task.values()]
-        return _columns(average(estimates).interval(self._confidence), said)
+            return {"mean": sum(means) / len(means), "interval": f"none: {reasons[0]}"}
+        draws = {task: drawn.get(of_task[0]) for task, of_task in by_task.items()}
+        estimates = [_share_examples(of_task, draws[task]) for task, of_task in by_task.items()]
+        shares = [(1 / len(of_task), picked) for of_task in by_task.values() for picked in of_task]
+        cells = [(share / len(by_task), picked) for share, picked in shares]
+        pooled = count_trainings_once(average(estimates), cells, draws)
+        return _columns(pooled.interval(self._confidence), said)
 
     def _value(self, picked: Picked, axis: str) -> Any:
         if axis == "checkpoint":
@@ -239,21 +240,19 @@ class Tabler:
         return typed(pd.DataFrame(rows, columns=list(types)), types)
 
 
-def _estimate(picked: Picked, drawn: Mapping[str, Drawn]) -> Estimate:
-    task = picked.cell.task.name
-    if task in drawn:
-        return over_seeds_and_examples(drawn[task].of(picked.run_ids))
+def _estimate(picked: Picked, drawn: Drawn | None) -> Estimate:
+    if drawn is not None:
+        return over_seeds_and_examples(drawn.of(picked.run_ids))
     return over_seeds(picked.scores)
 
 
-def _share_examples(of_task: Sequence[Picked], drawn: Mapping[str, Drawn]) -> Estimate:
+def _share_examples(of_task: Sequence[Picked], drawn: Drawn | None) -> Estimate:
     """Average the cells of one task; their seeds are their own, their examples are the same."""
     pooled = average([_estimate(picked, drawn) for picked in of_task])
-    if len(of_task) == 1 or pooled.examples is None:
+    if len(of_task) == 1 or pooled.examples is None or drawn is None:
         return pooled
-    of_draw = drawn[of_task[0].cell.task.name]
     # Cells of different numbers of runs weigh the same, so each is one row of its own.
-    shared = over_examples(of_draw.means_of([picked.run_ids for picked in of_task]))
+    shared = over_examples(drawn.means_of([picked.run_ids for picked in of_task]))
     return Estimate(pooled.mean, pooled.seeds, shared.examples)
 
 

@@ -93,9 +93,13 @@ class Estimate:
         return Interval(self.mean, _half_width(parts, (1 - confidence) / 2))
 
     def p_value(self) -> float | None:
-        """Give the two-sided p of "the mean is 0": 1 - the confidence whose interval ends at 0."""
+        """Give the two-sided p of "the mean is 0": 1 - the confidence whose interval ends at 0.
+
+        None where there is no interval, and where no part has any variance, as with equal scores of
+        all seeds: the t statistic has 0 beneath then, and a p of 0 would claim what was not seen.
+        """
         parts = self._parts()
-        if not parts:
+        if not any(part.net for part in parts):
             return None
         distance = abs(self.mean)
         if distance == 0:

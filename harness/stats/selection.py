@@ -56,7 +56,7 @@ def choose(
     present = np.isfinite(scores)
     may_win = present.any(axis=1)
     if not allow_incomplete:
-        may_win &= (present | ~_planned(planned_PS, scores)).all(axis=1)
+        may_win &= _is_complete(scores, _planned(planned_PS, scores))
     candidates = np.flatnonzero(may_win)
     if not candidates.size:
         return None
@@ -108,12 +108,26 @@ def choose_and_report(
     return Cell(named, student_t(scores, confidence), scores.size, n_planned)
 
 
-def choose_per_seed(validation_PK: ArrayLike, rates_P: ArrayLike) -> NDArray[np.intp]:
+def choose_per_seed(
+    validation_PK: ArrayLike,
+    rates_P: ArrayLike,
+    *,
+    allow_incomplete: bool = False,
+    planned_PS: ArrayLike | None = None,
+) -> NDArray[np.intp]:
     """Choose the point of the largest score for every seed apart, shape (seeds,); -1 for none.
 
-    Shapes and ties as in `choose`; a seed without any score has no point.
+    Shapes, ties and the points that may win are those of `choose`, so that all seeds choose among
+    the same ones; a seed that is not planned at all of these has none. With `allow_incomplete` each
+    seed chooses among the scores that it has.
     """
-    scores, rates = _checked(validation_PK, rates_P)
+    given, rates = _checked(validation_PK, rates_P)
+    scores = given.copy()
+    if not allow_incomplete:
+        planned = _planned(planned_PS, scores)
+        may_win = _is_complete(scores, planned)
+        scores[~may_win] = np.nan
+        scores[:, ~planned[may_win].all(axis=0)] = np.nan
     chosen = [choose(column[:, None], rates) for column in scores.T]
     return np.array([-1 if choice is None else choice.point for choice in chosen], dtype=np.intp)
 
@@ -124,20 +138,29 @@ def report_per_seed(
     rates_P: ArrayLike,
     *,
     allow_incomplete: bool = False,
+    planned_PS: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Cell:
     """Choose a point for every seed on its validation score and report these runs' other scores.
 
-    Shapes as in `choose_and_report`. There is no one choice, so the cell has none. The mean is that
-    of somebody who tunes with a single seed; it is absent where a seed lacks a chosen or a reported
-    score, unless `allow_incomplete`.
+    Shapes and points that may win are those of `choose_and_report`. There is no one choice, so the
+    cell has none. The mean is that of somebody who tunes with a single seed; it is absent where no
+    point may win or a seed lacks a reported score, unless `allow_incomplete`.
     """
+    validation, _ = _checked(validation_PK, rates_P)
     reported, _ = _checked(reported_PK, rates_P)
-    chosen = choose_per_seed(validation_PK, rates_P)
+    planned = _planned(planned_PS, validation)
+    chosen = choose_per_seed(
+        validation, rates_P, allow_incomplete=allow_incomplete, planned_PS=planned
+    )
     seeds = np.flatnonzero(chosen >= 0)
+    if not seeds.size:
+        good = (np.isfinite(validation) & np.isfinite(reported)).sum(axis=1)
+        most = int(good.argmax())
+        return Cell(None, None, int(good[most]), int(planned[most].sum()))
     scores = reported[chosen[seeds], seeds]
     scores = scores[np.isfinite(scores)]
-    n_planned = chosen.size
+    n_planned = chosen.size if allow_incomplete else seeds.size
     if not scores.size or (scores.size < n_planned and not allow_incomplete):
         return Cell(None, None, scores.size, n_planned)
     return Cell(None, student_t(scores, confidence), scores.size, n_planned)
@@ -195,6 +218,13 @@ def is_at_edge(rate: float, rates: NDArray[np.float64]) -> bool:
     """
     low, high = float(rates.min()), float(rates.max())
     return low < high and rate in (low, high)
+
+
+def _is_complete(
+    scores_PS: NDArray[np.float64], planned_PS: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Say which points have a score for every seed that is planned there, shape (points,)."""
+    return np.asarray((np.isfinite(scores_PS) | ~planned_PS).all(axis=1))
 
 
 def _planned(planned_PS: ArrayLike | None, scores_PS: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -54,6 +54,17 @@ def test_what_is_told_apart_is_so_by_the_corrected_p(tmp_path, corrected, is_mar
     assert {row[3].is_best for row in layout.rows} == {is_marked}
 
 
+def test_seeds_that_do_not_vary_have_no_p_and_are_not_marked(tmp_path):
+    study = recipes_study(tmp_path, MEANS)
+    for record in study.latest.values():
+        is_a = record["checkpoint"] == "a1"
+        record["scores"]["test"] = {record["main_metric"]: 0.9 if is_a else 0.8}
+    layout = lay_out_comparison(study.compare("a1", "b1", interval="seeds"))
+    assert {row[5].text for row in layout.rows} == {"—"}
+    assert not any(cell.is_best for row in layout.rows for cell in row)
+    assert layout.notes[-1].startswith("no p, as nothing varies")
+
+
 def test_a_matrix_is_sorted_and_antisymmetric(tmp_path):
     pairs = recipes_study(tmp_path, MEANS).compare_all(interval="seeds")
     layout = lay_out_matrix(pairs[pairs["task"] == "sst2"])

@@ -49,7 +49,9 @@ def better_for_clm(run):
         (0.61234, 0.234, "0.61 ± 0.23"),
         (0.61234, 0.0996, "0.61 ± 0.10"),
         (0.61234, 0.00123, "0.6123 ± 0.0012"),
-        (0.61234, 0.0000123, "0.6123 ± 0.0000"),
+        (0.61234, 0.0000123, "0.612340 ± 0.000012"),
+        (0.61234, 0.0000496, "0.612340 ± 0.000050"),
+        (0.61234, 1e-17, "0.6123 ± <0.0001"),
         (0.61234, 1.3, "0.6 ± 1.3"),
         (0.5, 0.0, "0.5000 ± 0.0000"),
         (-0.0212, 0.05, "-0.021 ± 0.050"),
@@ -198,6 +200,19 @@ def test_notes_say_which_good_runs_have_no_score(tmp_path):
     layout = layout_of(tmp_path, make, tasks=(STSB,), checkpoints=CHECKPOINTS[:1])
     assert texts(layout) == [["mlm_40", "— (2/3)"]]
     assert layout.notes == ("mlm_40, stsb: 2 runs without a test spearman",)
+
+
+def test_notes_say_which_runs_have_no_validation_score_to_choose_by(tmp_path):
+    def make(run):
+        record = record_of(run, 0.8, 0.8)
+        is_blind = run.checkpoint.name == "clm"
+        return record | ({"scores": {"test": {"accuracy": 0.8}}} if is_blind else {})
+
+    layout = layout_of(tmp_path, make, tasks=(SST2,))
+    assert texts(layout)[1] == ["clm", "— (0/3)"]
+    assert layout.notes[1:] == (
+        "clm, sst2: 6 runs without a validation accuracy to choose the learning rate by",
+    )
 
 
 def test_many_notes_are_cut_and_counted(tmp_path):

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from harness.errors import StudyError
+from harness.ledger import LedgerWriter
+from harness.predictions import predictions_path, read_predictions, write_predictions
 from harness.results import PER_SEED, load_study
 from harness.results.examples import Drawn, ExampleScores
 from harness.spec import Recipe
@@ -15,6 +17,7 @@ from tests.small_study import (
     CHECKPOINTS,
     SST2,
     checkpoint_named,
+    failed,
     record_of,
     records_of,
     small_grid,
@@ -98,6 +101,21 @@ def test_per_seed_takes_the_best_rate_of_each_seed(tmp_path):
     assert cell["select"] == PER_SEED
 
 
+def test_per_seed_no_seed_chooses_among_fewer_rates_than_another(tmp_path):
+    grid = small_grid(tasks=(SST2,), checkpoints=CHECKPOINTS[:1])
+
+    def make(run):
+        if run.recipe.learning_rate == 1e-5:
+            return record_of(run, 0.7, 0.7)
+        return failed(run, "no") if run.seed == 2 else record_of(run, 0.9, 0.9)
+
+    study = load_study(write_study(tmp_path, grid, records_of(grid, make)))
+    cell = study.table(select=PER_SEED).iloc[0]
+    assert (cell["mean"], cell["n_ok"], cell["n_planned"]) == (pytest.approx(0.7), 3, 3)
+    cell = study.table(select=PER_SEED, allow_incomplete=True).iloc[0]
+    assert cell["mean"] == pytest.approx((0.9 + 0.9 + 0.7) / 3)
+
+
 def test_an_interval_over_seeds_and_examples_is_wider_than_over_seeds(tmp_path):
     study = study_of(tmp_path, BETTER)
     seeds, both = (study.table(interval=kind)["half_width"] for kind in ("seeds", "both"))
@@ -155,6 +173,35 @@ def test_a_cell_whose_examples_differ_has_a_mean_and_no_interval(tmp_path):
     assert np.isfinite(table["mean"]).all()
     assert table["half_width"].isna().all()
     assert table["interval"].str.startswith("none: sst2: runs").all()
+
+
+def test_lost_or_other_predictions_of_one_cell_cost_no_other_cell_its_interval(tmp_path):
+    study = study_of(tmp_path, BETTER)
+    before = study.table(interval="both").set_index("checkpoint")
+    lost = next(run for run in study.planned if run.checkpoint.name == "clm")
+    predictions_path(tmp_path, lost.run_id).unlink()
+    table = load_study(tmp_path).table(interval="both").set_index("checkpoint")
+    assert table.loc["mlm_40"].equals(before.loc["mlm_40"])
+    assert table.loc["clm", "mean"] == before.loc["clm", "mean"]
+    assert np.isnan(table.loc["clm", "half_width"])
+    assert lost.run_id in table.loc["clm", "interval"]
+    group = load_study(tmp_path).table(by="attention", interval="both").iloc[0]
+    assert np.isfinite(group["mean"])
+    assert lost.run_id in group["interval"]
+
+
+def test_checkpoints_of_other_examples_have_intervals_but_none_together(tmp_path):
+    study = study_of(tmp_path, BETTER)
+    before = study.table(interval="both")
+    for run in study.planned:
+        if run.checkpoint.name == "clm":
+            frame = read_predictions(tmp_path, run.run_id)
+            write_predictions(tmp_path, run.run_id, frame.assign(id="other-" + frame["id"]))
+    other = load_study(tmp_path)
+    assert other.table(interval="both")["half_width"].equals(before["half_width"])
+    group = other.table(by="attention", interval="both").iloc[0]
+    assert group["interval"] == "none: sst2: its checkpoints are not of the same test examples"
+    assert np.isnan(group["half_width"])
 
 
 def two_studies(tmp_path, first, second):
@@ -263,3 +310,20 @@ def test_other_data_in_a_second_study_is_refused(tmp_path):
     )
     with pytest.raises(StudyError, match="the data of the test split differs"):
         load_study([tmp_path / "one", tmp_path / "two"]).table()
+
+
+def test_of_a_run_that_two_studies_have_the_predictions_are_those_of_the_record_that_counts(
+    tmp_path,
+):
+    older = study_of(tmp_path / "older", dict.fromkeys(BETTER, FAIR))
+    newer = study_of(tmp_path / "newer", BETTER)
+    with LedgerWriter(tmp_path / "newer") as ledger:
+        for record in newer.latest.values():
+            later = {"finished": "2025-06-02T03:04:07.250000+00:00"}
+            ledger.append({k: v for k, v in record.items() if k != "writer"} | later)
+    both = load_study([tmp_path / "older", tmp_path / "newer"])
+    table = both.table(interval="both")
+    assert table["half_width"].equals(newer.table(interval="both")["half_width"])
+    run = older.planned[0].run_id
+    assert both.predictions(run).equals(newer.predictions(run))
+    assert not both.predictions(run).equals(older.predictions(run))

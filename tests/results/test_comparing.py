@@ -6,7 +6,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from harness.errors import StudyError
-from harness.results import ALL_TASKS, letter_groups, load_study
+from harness.results import ALL_TASKS, LEVEL, letter_groups, load_study
 from harness.spec import Checkpoint, Recipe
 from tests.results.example_study import BETTER, FAIR, GOOD, study_of
 from tests.small_study import SST2, record_of, records_of, small_grid, write_study
@@ -188,6 +188,34 @@ def test_the_best_of_each_task_comes_with_those_that_are_tied(tmp_path):
     assert row["best"] == "b2"
     assert "b3" in row["tied"]
     assert row["mean"] == pytest.approx(0.735)
+
+
+def test_the_best_is_corrected_as_all_pairs_since_it_is_picked_from_the_same_scores(tmp_path):
+    study = recipes_study(tmp_path, MEANS, tasks=(SST2,))
+    best = study.best().iloc[0]["best"]
+    p = [
+        study.compare(best, name, interval="seeds")["p"].iloc[0]
+        for name in study.checkpoints
+        if name != best
+    ]
+    found = study._comparer(interval="seeds").with_best().set_index("b")["p_corrected"]
+    # 6 checkpoints make 15 pairs, of which the best is in 5: three times Holm's steps of 5.
+    expected = np.maximum.accumulate(np.sort(p) * [15, 12, 9, 6, 3])
+    assert sorted(found) == pytest.approx(np.minimum(expected, 1))
+
+
+@pytest.mark.slow
+def test_equal_checkpoints_are_told_apart_from_the_best_in_at_most_5_percent_of_tables(tmp_path):
+    means = {(f"c{number}", "clm"): 0.5 for number in range(10)}
+    study = recipes_study(tmp_path, means, seeds=range(5), tasks=(SST2,))
+    generator = np.random.default_rng(0)
+    n_tables, told_apart = 400, 0
+    for _ in range(n_tables):
+        for record in study.latest.values():
+            record["scores"]["test"]["accuracy"] = generator.normal(0.5, 0.01)
+        pairs = study._comparer(interval="seeds").with_best()
+        told_apart += bool((pairs["p_corrected"] <= LEVEL).any())
+    assert told_apart <= 0.05 * n_tables
 
 
 def test_where_lower_is_better_the_best_is_the_lowest_and_improves_on_the_others(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from harness.errors import StudyError
+from harness.predictions import predictions_path
 from harness.results import ALL_TASKS, load_study
 from harness.spec import Recipe
 from tests.results.example_study import BETTER, FAIR, GOOD
@@ -189,3 +190,15 @@ def test_seeds_do_not_make_up_for_few_examples(tmp_path):
     assert study.seeds_needed(0.001)["seeds_needed"].isna().all()
     assert study.seeds_needed(0.5)["seeds_needed"].iloc[0] == 2
     assert {len(GOOD), len(FAIR)} == {80}
+
+
+def test_the_variance_of_a_task_is_of_scores_of_one_kind_and_names_who_has_none(tmp_path):
+    study = study_with_examples(tmp_path, BETTER, rates=(1e-5, 1e-4))
+    alone = study.where(checkpoint="mlm_40").variance().iloc[0]
+    assert study.variance()["left_out"].tolist() == [""]
+    lost = next(run for run in study.planned if run.checkpoint.name == "clm")
+    predictions_path(tmp_path, lost.run_id).unlink()
+    row = load_study(tmp_path).variance().iloc[0]
+    assert (row["split_by"], row["checkpoints"]) == ("scores per example", 1)
+    assert row["left_out"] == "clm"
+    assert row["seed"] == alone["seed"]

@@ -175,6 +175,15 @@ def test_every_rate_is_reported_without_a_choice(tmp_path):
     assert list(incomplete[["n_ok", "n_planned", "diverged", "failed"]]) == [2, 3, 1, 0]
 
 
+def test_blocked_runs_are_counted_among_the_rates(tmp_path):
+    def make(run):
+        return record_of(run, 0, 0, status="blocked", scores={}, collapsed=None, source="f" * 16)
+
+    rates = study_of(tmp_path, make).rates()
+    assert set(rates["blocked"]) == {3}
+    assert set(rates["failed"]) == {0}
+
+
 def test_a_rate_without_any_good_run_is_absent_among_the_rates(tmp_path):
     study = study_of(tmp_path, lambda run: failed(run, "no"))
     assert study.rates()["mean"].isna().all()

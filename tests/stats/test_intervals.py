@@ -120,4 +120,12 @@ def test_seeds_and_examples_are_not_added_to_seeds_alone():
 
 def test_no_difference_has_p_one_and_one_without_spread_has_p_zero():
     assert over_seeds([0.1, -0.1]).p_value() == 1
-    assert over_seeds([0.2, 0.2]).p_value() == 0
+
+
+def test_seeds_that_do_not_vary_have_no_p():
+    """The t statistic of equal scores is x / 0, whatever their mean."""
+    for score in (0.2, 0.0):
+        assert over_seeds([score, score]).p_value() is None
+    difference = subtract(over_seeds([0.9, 0.9]), over_seeds([0.8, 0.8]))
+    assert difference.p_value() is None
+    assert difference.interval().half_width == 0

@@ -114,7 +114,26 @@ def test_shapes_that_do_not_fit_are_refused():
 
 def test_every_seed_may_choose_its_own_rate():
     validation = [[0.9, 0.7, NAN], [0.8, 0.8, NAN]]
-    assert choose_per_seed(validation, [1e-5, 1e-4]).tolist() == [0, 1, -1]
+    found = choose_per_seed(validation, [1e-5, 1e-4], allow_incomplete=True)
+    assert found.tolist() == [0, 1, -1]
+
+
+def test_every_seed_chooses_among_the_rates_whose_runs_are_all_good():
+    """The second rate would win for two seeds; the third seed lacks it."""
+    validation, reported = [[0.7, 0.7, 0.7], [0.9, 0.9, NAN]], [[0.1, 0.2, 0.3], [0.8, 0.8, 0.8]]
+    assert choose_per_seed(validation, [1e-5, 1e-4]).tolist() == [0, 0, 0]
+    cell = report_per_seed(validation, reported, [1e-5, 1e-4])
+    assert (cell.interval.mean, cell.n_ok, cell.n_planned) == (pytest.approx(0.2), 3, 3)
+    asked = report_per_seed(validation, reported, [1e-5, 1e-4], allow_incomplete=True)
+    assert asked.interval.mean == pytest.approx((0.8 + 0.8 + 0.3) / 3)
+
+
+def test_a_seed_that_is_planned_at_fewer_rates_takes_no_part_in_a_choice_per_seed():
+    validation, planned = [[0.7, 0.7, 0.7], [0.9, 0.6, NAN]], [[1, 1, 1], [1, 1, 0]]
+    found = choose_per_seed(validation, [1e-5, 1e-4], planned_PS=planned)
+    assert found.tolist() == [1, 0, -1]
+    cell = report_per_seed(validation, validation, [1e-5, 1e-4], planned_PS=planned)
+    assert (cell.interval.mean, cell.n_ok, cell.n_planned) == (pytest.approx(0.8), 2, 2)
 
 
 def test_a_cell_per_seed_reports_what_each_seed_chose():
