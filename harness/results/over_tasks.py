@@ -19,6 +19,7 @@ from harness.results.cells import Cells
 from harness.results.choosing import Picked, pick, same_select
 from harness.results.direction import BETWEEN, lower_is_better, lower_ones, name_together, orient
 from harness.results.frames import typed
+from harness.results.shared import share_trainings
 from harness.seeding import numpy_generator
 from harness.stats import (
     Bounds,
@@ -40,6 +41,7 @@ AGGREGATES = {
     "median": median_over_tasks,
 }
 RESAMPLED = "seeds within each task"
+SHARED = " (as if no two tasks shared a training, which some do: bounds are too narrow)"
 THRESHOLDS = 51
 """So many thresholds from the lowest to the highest score, where none are asked for."""
 HEAD = {"checkpoint": "str", "metric": "str", "split": "str"}
@@ -117,6 +119,7 @@ class SameTasks:
     def row(self, checkpoint: str, confidence: float) -> dict[str, Any]:
         """Say what the numbers of a checkpoint are of."""
         picks = self.picks[checkpoint].values()
+        shared = any(share_trainings(of_one.values()) for of_one in self.picks.values())
         return {
             "checkpoint": checkpoint,
             "metric": self.metric,
@@ -128,7 +131,7 @@ class SameTasks:
             "left_out": ", ".join(self.left_out) or None,
             "absent": self.absent.get(checkpoint),
             "select": same_select(p.select for of in self.picks.values() for p in of.values()),
-            "resampled": RESAMPLED,
+            "resampled": RESAMPLED + (SHARED if shared else ""),
             "confidence": confidence,
         }
 

@@ -39,6 +39,12 @@ def count_trainings_once(
     return replace(estimate, seeds=add_parts(known))
 
 
+def share_trainings(cells: Iterable[Picked]) -> bool:
+    """Say whether two of some cells are of the same trainings."""
+    trainings = [training for picked in cells if (training := _training(picked))]
+    return len(set(trainings)) < len(trainings)
+
+
 def _training(picked: Picked) -> tuple[object, ...] | None:
     """Name what was trained for a cell; None where no other task can have the same."""
     task = picked.cell.task

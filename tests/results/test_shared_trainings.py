@@ -133,3 +133,11 @@ def test_a_task_says_what_it_was_trained_on_and_its_runs_keep_their_ids(study):
     run = next(run for run in study.planned if run.task.name == "mldr")
     bare = run.model_copy(update={"task": run.task.model_copy(update={"trained_on": None})})
     assert bare.run_id == run.run_id
+
+
+def test_bounds_over_tasks_say_where_they_take_one_training_for_two(study):
+    for task in RANKING["IR"]:
+        choose_rate(study, task, 2e-5)
+    assert "some do: bounds are too narrow" in study.over_tasks()["resampled"].iloc[0]
+    choose_rate(study, "mldr", 1e-5)
+    assert study.over_tasks()["resampled"].iloc[0] == "seeds within each task"
