@@ -27,7 +27,8 @@ from harness.foreign import (
 from harness.grid import SkippedCheckpoint
 from harness.ledger import latest_records, read_ledger
 from harness.predictions import read_predictions
-from harness.results.analyses import Analyses
+from harness.results.causes import Causes
+from harness.results.claims import Claims
 from harness.results.columns import columns_of, split_runs
 from harness.results.frames import missing_frame, records_frame, scores_frame
 from harness.results.merging import merge_runs
@@ -56,7 +57,7 @@ def load_study(path: Paths) -> Study:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Analyses):
+class Study(Claims, Causes):
     """The planned runs of one or several study folders, and the latest record of each run_id.
 
     `homes` has the folder that each of these records is from: its predictions are there.
