@@ -21,6 +21,7 @@ from harness.results.frames import typed
 from harness.results.pairs import Floats, Pair, average_pairs, improvement, numbers
 from harness.stats import benjamini_hochberg, holm, over_seeds, subtract
 
+Draws = dict[Picked, Drawn]
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 ALL_TASKS = "(all tasks)"
 RESAMPLED = {"seeds": "seeds", "both": "seeds and examples"}
@@ -91,7 +92,7 @@ class Comparer:
         ]
         if not pairs:
             raise StudyError(f"{a} and {b} have no task with all runs good on both sides")
-        drawn = self._draw(pairs)
+        drawn = _in_common(pairs, self._draw(pairs))
         rows = self._corrected([self._row(pair, drawn) for pair in pairs])
         if len(rows) > 1 and _agree(pairs):
             rows.append(self._all_tasks(pairs, drawn))
@@ -113,10 +114,11 @@ class Comparer:
             for a, b in itertools.combinations(self.cells.checkpoints, 2)
         }
         every_pair = list(itertools.chain.from_iterable(by_names.values()))
-        drawn = self._draw(every_pair)
+        draws = self._draw(every_pair)
         single: list[Row] = []
         together: list[Row] = []
         for (a, b), pairs in by_names.items():
+            drawn = _in_common(pairs, draws)
             estimates = [pair.estimate(drawn) for pair in pairs]
             names = {"a": a, "b": b, "resampled": RESAMPLED[self.interval]}
             single += [
@@ -146,11 +148,11 @@ class Comparer:
             if len(of_task) == planned[task]:
                 best = max(of_task, key=lambda picked: float(picked.gains.mean()))
                 pairs += [Pair((best,), (other,)) for other in of_task if other is not best]
-        drawn = self._draw(pairs)
+        draws = self._draw(pairs)
         rows = [
             {"a": pair.a[0].cell.checkpoint, "b": pair.b[0].cell.checkpoint}
             | {"resampled": RESAMPLED[self.interval], **pair.head()}
-            | numbers(pair.estimate(drawn), self.confidence)
+            | numbers(pair.estimate(_in_common([pair], draws)), self.confidence)
             for pair in pairs
         ]
         times = [planned[pair.task] / 2 for pair in pairs]
@@ -182,28 +184,32 @@ class Comparer:
         )
         return {(p.cell.checkpoint, p.cell.task.name): p for p in chosen if p.is_whole}
 
-    def _draw(self, pairs: Iterable[Pair]) -> dict[str, Drawn | None]:
-        """Draw the examples of each task; None where its runs can't be paired by example."""
-        drawn: dict[str, Drawn | None] = {}
-        faults: list[str] = []
+    def _draw(self, pairs: Sequence[Pair]) -> Draws | None:
+        """Draw the examples of each cell, the same for all of a task that are of the same examples.
+
+        Cells that can't be drawn are left out; None for intervals over seeds alone. Raises
+        StudyError where no pair has examples in common.
+        """
         if self.interval == "seeds":
-            return drawn
-        by_task: dict[str, list[Picked]] = {}
+            return None
+        draws: Draws = {}
+        faults: list[str] = []
+        by_task: dict[str, dict[Picked, None]] = {}
         for pair in pairs:
             if pair.is_single:
-                by_task.setdefault(pair.task, []).extend((*pair.a, *pair.b))
+                by_task.setdefault(pair.task, {}).update(dict.fromkeys((*pair.a, *pair.b)))
         for task, picks in by_task.items():
             try:
-                drawn |= self.reader.draw(picks, seed=self.seed)
+                draws |= dict.fromkeys(picks, self.reader.draw(list(picks), seed=self.seed)[task])
             except InputError as error:
-                drawn[task] = None
+                draws |= self.reader.draw_each(list(picks), seed=self.seed)[0]
                 faults.append(str(error))
-        if faults and not any(drawn.values()):
+        if faults and not any(any(_in_common([pair], draws).values()) for pair in pairs):
             raise StudyError(
                 "\n".join(faults) + "\nWithout scores of the same examples, compare over seeds "
                 "alone: interval 'seeds'"
             )
-        return drawn
+        return draws
 
     def _framed(self, rows: Sequence[Row], types: Mapping[str, str]) -> pd.DataFrame:
         """Make a frame that says of itself what its intervals and corrected p are."""
@@ -287,3 +293,13 @@ def _refuse_steps_of_one(side: Iterable[Cell]) -> None:
                 "not two checkpoints of a recipe; keep one step (--where step=VALUE), or give a "
                 "checkpoint column that tells pretraining runs apart"
             )
+
+
+def _in_common(pairs: Iterable[Pair], draws: Draws | None) -> dict[str, Drawn | None]:
+    """Give the draw of each task that both sides have, None where they have none in common."""
+    found: dict[str, Drawn | None] = {}
+    for pair in pairs:
+        if draws is not None and pair.is_single:
+            a, b = draws.get(pair.a[0]), draws.get(pair.b[0])
+            found[pair.task] = a if a is b else None
+    return found

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.predictions import write_predictions
 from harness.results import Study, load_study
+from harness.spec import Checkpoint
 from tests.small_study import CHECKPOINTS, SST2, record_of, small_grid, write_study
 
 SEEDS = (0, 1, 2)
@@ -22,12 +23,13 @@ def study_of(
     answers: Answers,
     ids: Mapping[int, str] | None = None,
     rates: Sequence[float] = (1e-5,),
+    checkpoints: Sequence[Checkpoint] = CHECKPOINTS,
 ) -> Study:
     """Write and read a study of sst2; `ids` gives a seed other example ids.
 
     The answers are those at the first rate; each further one gets eight examples more wrong.
     """
-    grid = small_grid(tasks=(SST2,), rates=rates, seeds=SEEDS, checkpoints=CHECKPOINTS)
+    grid = small_grid(tasks=(SST2,), rates=rates, seeds=SEEDS, checkpoints=tuple(checkpoints))
     runs = [run for run in grid.runs() if (run.checkpoint.name, run.seed) in answers]
     records = []
     for run in runs:

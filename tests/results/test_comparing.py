@@ -6,10 +6,11 @@ import pytest
 from scipy import stats as scipy_stats
 
 from harness.errors import StudyError
+from harness.predictions import predictions_path
 from harness.results import ALL_TASKS, LEVEL, letter_groups, load_study
 from harness.spec import Checkpoint, Recipe
 from tests.results.example_study import BETTER, FAIR, GOOD, study_of
-from tests.small_study import SST2, record_of, records_of, small_grid, write_study
+from tests.small_study import CHECKPOINTS, SST2, record_of, records_of, small_grid, write_study
 
 
 def test_a_difference_is_a_minus_b_with_an_interval_and_a_p(tmp_path):
@@ -48,6 +49,22 @@ def test_runs_of_other_examples_are_not_paired(tmp_path):
     with pytest.raises(StudyError, match=r"are of other test examples(.|\n)*interval 'seeds'"):
         study.compare("mlm_40", "clm")
     assert np.isfinite(study.compare("mlm_40", "clm", interval="seeds")["p"].iloc[0])
+
+
+def test_lost_predictions_of_one_checkpoint_cost_no_other_pair_its_interval(tmp_path):
+    third = CHECKPOINTS[0].model_copy(update={"name": "third", "fingerprint": "3" * 16})
+    answers = BETTER | {("third", seed): FAIR for seed in (0, 1, 2)}
+    study = study_of(tmp_path, answers, checkpoints=(*CHECKPOINTS, third))
+    before = study.compare_all().set_index(["a", "b"])
+    lost = next(run for run in study.planned if run.checkpoint.name == "third")
+    predictions_path(tmp_path, lost.run_id).unlink()
+    study = load_study(tmp_path)
+    after = study.compare_all().set_index(["a", "b"])
+    assert after.loc[("mlm_40", "clm"), "low"] == before.loc[("mlm_40", "clm"), "low"]
+    assert np.isfinite(before["low"]).all()
+    assert after.loc[[("mlm_40", "third"), ("clm", "third")], "low"].isna().all()
+    with pytest.raises(StudyError, match=lost.run_id):
+        study.compare("mlm_40", "third")
 
 
 def test_predictions_that_do_not_give_the_recorded_score_are_refused(tmp_path):
