@@ -82,15 +82,16 @@ def collate(encoded: Encoded, rows: NDArray[np.int64], layout: Layout) -> Batch:
         return tensor.pin_memory().to(layout.device, non_blocking=True)
 
     types = encoded.type_ids if layout.has_type_ids else None
+    targets = _targets(encoded, rows, source, mask)
     return Batch(
         token_ids_BL=move(padded(encoded.token_ids, layout.pad_id)),
         lengths_B=move(lengths),
         mask_BL=None if mask.all() else move(mask),
         type_ids_BL=None if types is None else move(padded(types, 0)),
-        targets={name: move(value) for name, value in _targets(encoded, rows, source, mask)},
+        targets={name: move(value) for name, value in targets.items()},
         pooling=layout.pooling,
         source=source,
-        context_tokens=int(_is_context(encoded, source).sum()) if _has_context(encoded) else 0,
+        context_tokens=int(np.count_nonzero(targets.get("context_BL", 0))),
     )
 
 
@@ -99,29 +100,20 @@ def _targets(
     rows: NDArray[np.int64],
     source: NDArray[np.int64],
     mask: NDArray[np.bool_],
-) -> list[tuple[str, NDArray[np.generic]]]:
-    targets: list[tuple[str, NDArray[np.generic]]] = []
+) -> dict[str, NDArray[np.generic]]:
+    targets: dict[str, NDArray[np.generic]] = {}
     for name in FEATURE_TARGETS:
         if name in encoded.targets:
             values = np.asarray(encoded.targets[name][rows])
             is_float = np.issubdtype(values.dtype, np.floating)
-            targets.append((name, values.astype(np.float32 if is_float else np.int64)))
+            targets[name] = values.astype(np.float32 if is_float else np.int64)
     if "word" in encoded.targets:
         begins = encoded.targets["word"][source] >= 0
         tags = encoded.targets["tag"][source][begins]
-        targets.append(("word_position", np.flatnonzero(mask)[begins]))
-        targets.append(("tag", tags.astype(np.int64)))
-    if _has_context(encoded):
+        targets["word_position"] = np.flatnonzero(mask)[begins]
+        targets["tag"] = tags.astype(np.int64)
+    if "offset_start" in encoded.targets:
         context = np.zeros(mask.shape, dtype=np.bool_)
-        context[mask] = _is_context(encoded, source)
-        targets.append(("context_BL", context))
+        context[mask] = encoded.targets["offset_start"][source] >= 0
+        targets["context_BL"] = context
     return targets
-
-
-def _has_context(encoded: Encoded) -> bool:
-    return "offset_start" in encoded.targets
-
-
-def _is_context(encoded: Encoded, source: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of tokens whether they have characters of a context, (tokens,)."""
-    return np.asarray(encoded.targets["offset_start"][source] >= 0)
