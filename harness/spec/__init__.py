@@ -41,8 +41,6 @@ from harness.spec.sources import (
     TrecFiles,
 )
 from harness.spec.tasks import (
-    ERROR_MODULES,
-    LOWER_IS_BETTER,
     PASSAGE_OVERLAP,
     Kind,
     QuestionAnswering,
@@ -62,8 +60,6 @@ from harness.spec.tasks import (
 from harness.spec.value import ROLES, Name, Role, Spec, canonical_json
 
 __all__ = [
-    "ERROR_MODULES",
-    "LOWER_IS_BETTER",
     "PASSAGE_OVERLAP",
     "PROTOCOL",
     "ROLES",
