@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -116,22 +117,27 @@ class SameTasks:
         """Give them with the sign that makes larger ones better."""
         return np.stack([self.picks[checkpoint][task].gains for task in self.tasks], axis=1)
 
-    def row(self, checkpoint: str, confidence: float) -> dict[str, Any]:
-        """Say what the numbers of a checkpoint are of."""
-        picks = self.picks[checkpoint].values()
+    @cached_property
+    def meant(self) -> dict[str, Any]:
+        """Say what all rows have in common."""
         shared = any(share_trainings(of_one.values()) for of_one in self.picks.values())
         return {
-            "checkpoint": checkpoint,
             "metric": self.metric,
             "split": self.split,
-            "n_ok": sum(picked.n_ok for picked in picks),
-            "n_planned": self.planned[checkpoint],
             "tasks": len(self.tasks),
             "task_names": ", ".join(self.tasks),
             "left_out": ", ".join(self.left_out) or None,
-            "absent": self.absent.get(checkpoint),
             "select": same_select(p.select for of in self.picks.values() for p in of.values()),
             "resampled": RESAMPLED + (SHARED if shared else ""),
+        }
+
+    def row(self, checkpoint: str, confidence: float) -> dict[str, Any]:
+        """Say what the numbers of a checkpoint are of."""
+        return self.meant | {
+            "checkpoint": checkpoint,
+            "n_ok": sum(picked.n_ok for picked in self.picks[checkpoint].values()),
+            "n_planned": self.planned[checkpoint],
+            "absent": self.absent.get(checkpoint),
             "confidence": confidence,
         }
 
