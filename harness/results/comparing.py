@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.errors import InputError, StudyError
+from harness.errors import StudyError
 from harness.results.cells import Cell, Cells, refuse
 from harness.results.choosing import BY_VALIDATION, Picked, pick
 from harness.results.columns import STEP, STEP_PARTS, is_value, unknown_column
 from harness.results.direction import lower_is_better, name_together
-from harness.results.examples import Drawn, ExampleReader
+from harness.results.examples import Drawn, Draws, ExampleReader
 from harness.results.frames import typed
 from harness.results.pairs import Floats, Pair, average_pairs, improvement, numbers
 from harness.stats import benjamini_hochberg, holm, over_seeds, subtract
 
-Draws = dict[Picked, Drawn]
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 ALL_TASKS = "(all tasks)"
 RESAMPLED = {"seeds": "seeds", "both": "seeds and examples"}
@@ -187,27 +186,16 @@ class Comparer:
     def _draw(self, pairs: Sequence[Pair]) -> Draws | None:
         """Draw the examples of each cell, the same for all of a task that are of the same examples.
 
-        Cells that can't be drawn are left out; None for intervals over seeds alone. Raises
-        StudyError where no pair has examples in common.
+        None for intervals over seeds alone. Raises StudyError where no pair has examples in common.
         """
         if self.interval == "seeds":
             return None
-        draws: Draws = {}
-        faults: list[str] = []
-        by_task: dict[str, dict[Picked, None]] = {}
-        for pair in pairs:
-            if pair.is_single:
-                by_task.setdefault(pair.task, {}).update(dict.fromkeys((*pair.a, *pair.b)))
-        for task, picks in by_task.items():
-            try:
-                draws |= dict.fromkeys(picks, self.reader.draw(list(picks), seed=self.seed)[task])
-            except InputError as error:
-                draws |= self.reader.draw_each(list(picks), seed=self.seed)[0]
-                faults.append(str(error))
-        if faults and not any(any(_in_common([pair], draws).values()) for pair in pairs):
+        cells = {cell: None for pair in pairs if pair.is_single for cell in (*pair.a, *pair.b)}
+        draws = self.reader.draw(list(cells), seed=self.seed)
+        if draws.reasons and not any(any(_in_common([pair], draws).values()) for pair in pairs):
             raise StudyError(
-                "\n".join(faults) + "\nWithout scores of the same examples, compare over seeds "
-                "alone: interval 'seeds'"
+                "\n".join(draws.reasons) + "\nWithout scores of the same examples, compare over "
+                "seeds alone: interval 'seeds'"
             )
         return draws
 
@@ -300,6 +288,6 @@ def _in_common(pairs: Iterable[Pair], draws: Draws | None) -> dict[str, Drawn | 
     found: dict[str, Drawn | None] = {}
     for pair in pairs:
         if draws is not None and pair.is_single:
-            a, b = draws.get(pair.a[0]), draws.get(pair.b[0])
+            a, b = (draws.by_cell.get(side[0]) for side in (pair.a, pair.b))
             found[pair.task] = a if a is b else None
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,11 +91,24 @@ class Drawn:
         return self.examples.given[[self.row_of[run_id] for run_id in run_ids]]
 
 
-def _by_task(picks: Sequence[Picked]) -> dict[str, list[Picked]]:
-    by_task: dict[str, list[Picked]] = {}
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The draws of cells; `faults` says of a cell why it has none.
+
+    `reasons` says why not all cells of a task have one draw in common.
+    """
+
+    by_cell: Mapping[Picked, Drawn] = field(default_factory=dict)
+    faults: Mapping[Picked, str] = field(default_factory=dict)
+    reasons: Sequence[str] = ()
+
+
+def by_task(picks: Iterable[Picked]) -> dict[str, list[Picked]]:
+    """Part picks by the names of their tasks."""
+    parts: dict[str, list[Picked]] = {}
     for picked in picks:
-        by_task.setdefault(picked.cell.task.name, []).append(picked)
-    return by_task
+        parts.setdefault(picked.cell.task.name, []).append(picked)
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,36 +122,22 @@ class ExampleReader:
     latest: Mapping[str, Mapping[str, Any]]
     _drawn: dict[tuple[Any, ...], Drawn] = field(default_factory=dict, init=False)
 
-    def draw(
-        self, picks: Sequence[Picked], *, replicates: int = REPLICATES, seed: int = 0
-    ) -> dict[str, Drawn]:
-        """Draw the examples of each task of some picks, the same for all its runs: by task.
+    def draw(self, picks: Sequence[Picked], *, seed: int = 0) -> Draws:
+        """Draw the examples of each cell: the same draw for cells of a task of the same examples.
 
-        Raises:
-            StudyError: predictions are missing, or the runs of a task are of other examples.
-            InputError: a metric is no function of sums over examples.
+        Where a cell can't be drawn, that costs no other one.
         """
-        return {
-            task: self._draw_task(of_task, replicates, seed)
-            for task, of_task in _by_task(picks).items()
-        }
-
-    def draw_each(
-        self, picks: Sequence[Picked], *, seed: int = 0
-    ) -> tuple[dict[Picked, Drawn], dict[Picked, str]]:
-        """Draw as `draw` does, and say of each cell where that can't be why; it costs no other one.
-
-        Cells of a task that are of the same examples have the same draw.
-        """
-        drawn: dict[Picked, Drawn] = {}
+        by_cell: dict[Picked, Drawn] = {}
         faults: dict[Picked, str] = {}
-        for of_task in _by_task(picks).values():
+        reasons: list[str] = []
+        for of_task in by_task(picks).values():
             try:
-                drawn |= dict.fromkeys(of_task, self._draw_task(of_task, REPLICATES, seed))
-            except InputError:
+                by_cell |= dict.fromkeys(of_task, self._draw_task(of_task, seed))
+            except InputError as error:
+                reasons.append(str(error))
                 for same in self._by_examples(of_task, faults):
-                    drawn |= dict.fromkeys(same, self._draw_task(same, REPLICATES, seed))
-        return drawn, faults
+                    by_cell |= dict.fromkeys(same, self._draw_task(same, seed))
+        return Draws(by_cell, faults, reasons)
 
     def draw_runs(
         self,
@@ -197,17 +196,15 @@ class ExampleReader:
                 parts.setdefault(tuple(ids), []).append(picked)
         return list(parts.values())
 
-    def _draw_task(self, picks: Sequence[Picked], replicates: int, seed: int) -> Drawn:
+    def _draw_task(self, picks: Sequence[Picked], seed: int) -> Drawn:
         first = picks[0]
-        key = (first.cell.task.name, first.split, first.metric, replicates, seed)
+        key = (first.cell.task.name, first.split, first.metric, seed)
         wanted = {run_id for picked in picks for run_id in picked.run_ids}
         known = self._drawn.get(key)
         if known is not None and wanted <= known.row_of.keys():
             return known
         runs = {run.run_id: run for picked in picks for run in picked.runs}
-        self._drawn[key] = self.draw_runs(
-            list(runs.values()), first.split, first.metric, replicates=replicates, seed=seed
-        )
+        self._drawn[key] = self.draw_runs(list(runs.values()), first.split, first.metric, seed=seed)
         return self._drawn[key]
 
     def _each(

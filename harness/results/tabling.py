@@ -13,7 +13,7 @@ from harness.errors import InputError, StudyError
 from harness.results.cells import Cells
 from harness.results.choosing import Picked, same_select
 from harness.results.direction import name_together, orient_draws
-from harness.results.examples import Drawn, ExampleReader
+from harness.results.examples import Drawn, Draws, ExampleReader, by_task
 from harness.results.frames import typed
 from harness.results.shared import count_trainings_once
 from harness.seeding import numpy_generator
@@ -78,9 +78,6 @@ GROUP_TYPES = {
     "interval": "str",
 }
 
-Draws = Mapping[Picked, Drawn]
-Faults = Mapping[Picked, str]
-
 
 class Tabler:
     """Makes the tables of a study's cells with one kind of interval."""
@@ -104,12 +101,12 @@ class Tabler:
 
     def chosen(self, picks: Sequence[Picked]) -> pd.DataFrame:
         """Lay out chosen runs, a row a cell."""
-        drawn, faults = self._draw(picks)
+        draws = self._draw(picks)
         rows = []
         for picked in picks:
             cell = picked.cell
             row = _head(picked) | {"select": picked.select}
-            row |= self._interval_columns(picked, drawn, faults)
+            row |= self._interval_columns(picked, draws)
             if picked.point is not None:
                 row |= {"learning_rate": cell.rates[picked.point]}
                 row |= {"point": self._cells.point(cell.recipes[picked.point])}
@@ -120,13 +117,13 @@ class Tabler:
     def every_point(self, picks: Iterable[Picked]) -> pd.DataFrame:
         """Lay out the points of cells, a row a point."""
         picks = list(picks)
-        drawn, faults = self._draw(picks)
+        draws = self._draw(picks)
         rows = []
         for picked in picks:
             cell, point = picked.cell, picked.point
             assert point is not None
             states = Counter(record["status"] for record in cell.at(point) if record)
-            row = _head(picked) | self._interval_columns(picked, drawn, faults)
+            row = _head(picked) | self._interval_columns(picked, draws)
             row |= {"learning_rate": cell.rates[point]}
             row |= {"point": self._cells.point(cell.recipes[point])}
             row |= {state: states[state] for state in ("diverged", "failed", "blocked")}
@@ -137,7 +134,7 @@ class Tabler:
         """Average cells that share the values of some columns; absent where one of them is."""
         if self._kind == "nested":
             raise StudyError("interval nested: is of single cells; group with seeds or both")
-        drawn, faults = self._draw(picks)
+        draws = self._draw(picks)
         groups: dict[tuple[Any, ...], list[Picked]] = {}
         for picked in picks:
             keys = [self._value(picked, axis) for axis in (*axes, column)]
@@ -148,29 +145,30 @@ class Tabler:
             self._cells.refuse_unlike(picked.cell for picked in members)
             row: dict[str, Any] = dict(zip((*axes, column), key, strict=True))
             row |= _summed_up(members) | select
-            rows.append(row | self._pooled(members, drawn, faults))
+            rows.append(row | self._pooled(members, draws))
         extra = {column: "str"}
         names = [*axes, column, *(n for n in GROUP_TYPES if n != "select" or select)]
         frame = pd.DataFrame(rows, columns=names)
         return typed(frame, {n: t for n, t in (GROUP_TYPES | extra).items() if n in frame})
 
-    def _draw(self, picks: Sequence[Picked]) -> tuple[Draws, Faults]:
-        """Draw the examples of each cell that is whole; where that can't be, say why."""
+    def _draw(self, picks: Sequence[Picked]) -> Draws:
+        """Draw the examples of each cell that is whole; none for intervals over seeds alone."""
         if self._kind == "seeds":
-            return {}, {}
+            return Draws()
         whole = [picked for picked in picks if picked.is_whole]
-        return self._reader.draw_each(whole, seed=self._seed)
+        return self._reader.draw(whole, seed=self._seed)
 
-    def _interval_columns(self, picked: Picked, drawn: Draws, faults: Faults) -> dict[str, Any]:
+    def _interval_columns(self, picked: Picked, draws: Draws) -> dict[str, Any]:
         said = f"{INTERVALS[self._kind]}, {100 * self._confidence:g} %"
         if not picked.is_whole:
             return {"interval": said}
         if self._kind == "nested":
             found, said = self._nested(picked, said)
             return _columns(found, said)
-        if picked in faults:
-            return {"mean": float(picked.scores.mean()), "interval": f"none: {faults[picked]}"}
-        return _columns(_estimate(picked, drawn.get(picked)).interval(self._confidence), said)
+        if fault := draws.faults.get(picked):
+            return {"mean": float(picked.scores.mean()), "interval": f"none: {fault}"}
+        estimate = _estimate(picked, draws.by_cell.get(picked))
+        return _columns(estimate.interval(self._confidence), said)
 
     def _nested(self, picked: Picked, said: str) -> tuple[Interval, str]:
         """Choose again in every replicate, which needs every run of the cell to be good."""
@@ -201,27 +199,25 @@ class Tabler:
         )
         return found, said
 
-    def _pooled(self, members: Sequence[Picked], drawn: Draws, faults: Faults) -> dict[str, Any]:
+    def _pooled(self, members: Sequence[Picked], draws: Draws) -> dict[str, Any]:
         said = f"{INTERVALS[self._kind]}, {100 * self._confidence:g} %"
         if not all(picked.is_whole for picked in members):
             return {"interval": said}
-        by_task: dict[str, list[Picked]] = {}
-        for picked in members:
-            by_task.setdefault(picked.cell.task.name, []).append(picked)
-        reasons = [faults[picked] for picked in members if picked in faults]
+        parts = by_task(members)
+        reasons = [draws.faults[picked] for picked in members if picked in draws.faults]
         reasons += [
             f"{task}: its checkpoints are not of the same {members[0].split} examples"
-            for task, of_task in by_task.items()
-            if len({id(drawn.get(picked)) for picked in of_task}) > 1
+            for task, of_task in parts.items()
+            if len({id(draws.by_cell.get(picked)) for picked in of_task}) > 1
         ]
         if reasons:
             means = [float(picked.scores.mean()) for picked in members]
             return {"mean": sum(means) / len(means), "interval": f"none: {reasons[0]}"}
-        draws = {task: drawn.get(of_task[0]) for task, of_task in by_task.items()}
-        estimates = [_share_examples(of_task, draws[task]) for task, of_task in by_task.items()]
-        shares = [(1 / len(of_task), picked) for of_task in by_task.values() for picked in of_task]
-        cells = [(share / len(by_task), picked) for share, picked in shares]
-        pooled = count_trainings_once(average(estimates), cells, draws)
+        drawn = {task: draws.by_cell.get(of_task[0]) for task, of_task in parts.items()}
+        estimates = [_share_examples(of_task, drawn[task]) for task, of_task in parts.items()]
+        shares = [(1 / len(of_task), picked) for of_task in parts.values() for picked in of_task]
+        cells = [(share / len(parts), picked) for share, picked in shares]
+        pooled = count_trainings_once(average(estimates), cells, drawn)
         return _columns(pooled.interval(self._confidence), said)
 
     def _value(self, picked: Picked, axis: str) -> Any:

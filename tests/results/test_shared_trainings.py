@@ -77,9 +77,9 @@ def test_over_examples_too_the_seeds_of_one_training_count_once(study):
     for task in RANKING["IR"]:
         choose_rate(study, task, 2e-5)
     picks = pick(study._cells, metric=None, split="test", select=BY_VALIDATION)
-    drawn = study._reader.draw(picks)
+    drawn = study._reader.draw(picks).by_cell
     runs = [
-        drawn[p.cell.task.name].of(p.run_ids)
+        drawn[p].of(p.run_ids)
         for p in picks
         if p.cell.checkpoint == NAMES[0] and p.cell.task.name in RANKING["IR"]
     ]
